@@ -90,8 +90,8 @@ def _read(args: Sequence[str]) -> Action:
 
 
 def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
-    ours, target = split_arguments(args, parser)
-    options = parser.parse_args(ours)
+    own_options, target = split_arguments(args, parser)
+    options = parser.parse_args(own_options)
     program = _program('run', target)
     from pyfuncdbg.ui.commands.programs import recorded_program
     settings = recorded_program.settings(quiet=options.hosted is not None)
@@ -102,7 +102,8 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     path = Path(options.record) if options.record is not None else recorded_program.free_path(
         program.name, recorded_program.folder_in(settings))
     try:
-        return _recorded(options, program, path, budget, [*_without(ours, options_with_value(parser)), *_separated(target)])
+        return _recorded(options, program, path, budget,
+                         [*_without(own_options, options_with_value(parser)), *_separated(target)])
     except BaseException:
         if options.record is None:
             recorded_program.give_up(path)
@@ -209,15 +210,15 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     return lambda: _execute(program)
 
 
-def _without(ours: Sequence[str], takes_value: Container[str]) -> list[str]:
+def _without(options: Sequence[str], takes_value: Container[str]) -> list[str]:
     """Our options, but for those about who is asked and where the trace goes."""
-    kept: list[str] = []
-    rest = iter(ours)
+    remaining: list[str] = []
+    rest = iter(options)
     for word in rest:
         own = [word, next(rest)] if word in takes_value else [word]
         if word.partition('=')[0] not in ('--ui', '--live', '--record', '-x') and not word.startswith('-x'):
-            kept += own
-    return kept
+            remaining += own
+    return remaining
 
 
 def _separated(target: Sequence[str]) -> list[str]:
@@ -360,14 +361,14 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
     from pyfuncdbg.ui.views.reports.verify import verify_view
     try:
         with work_progress('verifying, runs of the program') as tell:
-            found = verify(target, repeats, tell)
+            verification = verify(target, repeats, tell)
     except KeyboardInterrupt:
         return _interrupted()
     if as_json:
-        print(to_json(found))
+        print(to_json(verification))
     else:
-        print_page(verify_view(found), Console(highlight=False, markup=False))
-    return 0 if found.answer in ('equal', 'near') else 1
+        print_page(verify_view(verification), Console(highlight=False, markup=False))
+    return 0 if verification.answer in ('equal', 'near') else 1
 
 
 def _help(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
@@ -383,11 +384,11 @@ def _help(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         return lambda: 0
     console = Console(highlight=False, markup=False)
     try:
-        found = help_list((), console.width) if options.name is None else help_of(
+        help_data = help_list((), console.width) if options.name is None else help_of(
             options.name, TABLE, console.width, tuple(SUBCOMMANDS))
     except CommandError as error:
         raise CommandError(error.worded('pyfuncdbg ')) from None
-    Answer(SHOWS_HELP, found, options.json).show(console)
+    Answer(SHOWS_HELP, help_data, options.json).show(console)
     return lambda: 0
 
 

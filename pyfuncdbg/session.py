@@ -358,19 +358,19 @@ class _Blocks:
 _blocks = _Blocks()
 
 
-def _begin(wanted: RunPolicy) -> None:
+def _begin(run_policy: RunPolicy) -> None:
     """Debug a session's runs: the debugger stays on."""
     _blocks.started = False
     debugger.want('run')
     debugger.start()
-    _switch_on(wanted)
+    _switch_on(run_policy)
 
 
-def _switch_on(wanted: RunPolicy) -> None:
+def _switch_on(run_policy: RunPolicy) -> None:
     """Also start recording: a recorder that comes in the middle of a run misses what it was fed."""
-    if wanted.stops:
+    if run_policy.stops:
         debugger.live.recorder()
-    wanted.switch(True)
+    run_policy.switch(True)
 
 
 @contextmanager
@@ -381,15 +381,15 @@ def _block(title: str, ui: Ui, progress: tuple[int, RunOrder | None] = (0, None)
     if debugger.left or (plan is not None and plan.asking):     # called at a prompt: nothing stops inside of a stop
         yield None
         return
-    wanted = _policy(title, ui, every=False)
+    run_policy = _policy(title, ui, every=False)
     stepping = plan is not None and plan.stepper.active
     _blocks.enter()
-    _switch_on(wanted)
-    wanted.go_on(progress)
-    debugger.plan(thread).next_call = wanted.stops and wanted.order is None
+    _switch_on(run_policy)
+    run_policy.go_on(progress)
+    debugger.plan(thread).next_call = run_policy.stops and run_policy.order is None
     try:
-        with policies.apply(wanted):
-            yield wanted
+        with policies.apply(run_policy):
+            yield run_policy
     finally:
         plan = debugger.plan(thread)
         plan.next_call = plan.entering = False

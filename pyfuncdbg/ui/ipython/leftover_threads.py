@@ -52,12 +52,12 @@ class LeftoverThreads:
 
     passive = True
 
-    def __init__(self, recorder: Recorder, threads: list[threading.Thread], began: int) -> None:
+    def __init__(self, recorder: Recorder, threads: list[threading.Thread], started: int) -> None:
         self.kinds: frozenset[Kind] = recorder.kinds
         self.recorder = recorder
         self._threads = threads
         self._numbers = frozenset(thread.native_id for thread in threads)
-        self._began, self._ended = began, perf_counter_ns()
+        self._began, self._ended = started, perf_counter_ns()
         self._runs: set[int] = set()
         recorder.withdraw()
         hooks.add(self, depth=DEPTH)

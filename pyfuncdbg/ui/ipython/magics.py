@@ -78,13 +78,13 @@ class PyfuncMagics:
         if not cell.strip():
             raise UsageError('%%pyfunc: there is no code below it')
         try:
-            begun = self._cells.begin(options, cell_now.label)
+            recording = self._cells.begin(options, cell_now.label)
         except PyfuncdbgError as error:
             raise UsageError(complaint(error, MAGIC)) from None
         try:
             self._shell.run_cell(cell)
         finally:
-            self._cells.finish(begun)
+            self._cells.finish(recording)
 
 
 def outside(lines: list[str]) -> list[str]:
@@ -93,11 +93,11 @@ def outside(lines: list[str]) -> list[str]:
 
 
 def _outside(line: str) -> str:
-    found = _SILENCED.match(line.rstrip('\n'))
-    if found is None:
+    match = _SILENCED.match(line.rstrip('\n'))
+    if match is None:
         return line
-    argument = literal_eval(found[2]).rstrip()
-    return f'{found[1]}{argument.rstrip(";")!r});\n' if argument.endswith(';') else line
+    argument = literal_eval(match[2]).rstrip()
+    return f'{match[1]}{argument.rstrip(";")!r});\n' if argument.endswith(';') else line
 
 
 @dataclass(slots=True)
@@ -165,15 +165,15 @@ class ShellCells:
         code = getattr(info, 'transformed_cell', None)      # since IPython 9.16; else the name is known afterwards
         if code is not None:
             notebook_cell.add_cell_file(label, self._shell.compile.get_code_name(info.raw_cell, code, count))
-        running = _Running(info, count)
-        self._running.append(running)
+        entry = _Running(info, count)
+        self._running.append(entry)
         header = None if len(self._running) > 1 else _header(self._cleaned(info.raw_cell))
         if header is None or not info.raw_cell.strip().partition('\n')[2].strip():
             return
         try:
             options = self.options(header)
             if not options.help:
-                running.begun = self.begin(options, label)
+                entry.begun = self.begin(options, label)
         except UsageError:
             return                              # the transformer has reported it already
         except PyfuncdbgError as error:
@@ -190,15 +190,15 @@ class ShellCells:
     def after(self, result: Any) -> None:
         """A cell has run, or could not."""
         while self._running and (result is None or any(one.info is result.info for one in self._running)):
-            running = self._running.pop()
-            if result is not None and running.info is result.info and running.info.store_history and result.execution_count:
-                self._ahead += running.count - result.execution_count
-            self._note_file(running.count)
-            if running.begun is not None and result is not None and result.error_before_exec is not None:
-                self._recordings.end(running.begun)     # a syntax error: nothing has run
-            elif running.begun is not None:
-                self.finish(running.begun)
-            if result is None or running.info is result.info:
+            entry = self._running.pop()
+            if result is not None and entry.info is result.info and entry.info.store_history and result.execution_count:
+                self._ahead += entry.count - result.execution_count
+            self._note_file(entry.count)
+            if entry.begun is not None and result is not None and result.error_before_exec is not None:
+                self._recordings.end(entry.begun)     # a syntax error: nothing has run
+            elif entry.begun is not None:
+                self.finish(entry.begun)
+            if result is None or entry.info is result.info:
                 break
         self._recordings.tidy()
         if not self._running:
@@ -213,17 +213,17 @@ class ShellCells:
         Raises:
             PyfuncdbgError: It cannot be.
         """
-        begun = self._recordings.begin(options, label)
+        recording = self._recordings.begin(options, label)
         if options.breaks or options.catch:
             expect_stop(debugger)
-        return begun
+        return recording
 
-    def finish(self, begun: CellRecording) -> None:
+    def finish(self, recording: CellRecording) -> None:
         """End a recording and show the report."""
-        warnings = unhit_warnings(debugger.breakpoints, begun.breakpoints) if not debugger.left else []
+        warnings = unhit_warnings(debugger.breakpoints, recording.breakpoints) if not debugger.left else []
         try:
-            context = Context(self._recordings.end(begun), None, WIDTH, debugger)
-            answer = execute('report --json' if begun.options.as_json else 'report', context, self._table)
+            context = Context(self._recordings.end(recording), None, WIDTH, debugger)
+            answer = execute('report --json' if recording.options.as_json else 'report', context, self._table)
         except PyfuncdbgError as error:
             say(f'no report: {one_line(str(error))}')
             return
@@ -233,17 +233,17 @@ class ShellCells:
         display(CommandResult(answer))  # type: ignore[no-untyped-call]
         for sentence in warnings:
             print(f'pyfuncdbg: {one_line(sentence)}')
-        names = [name for label, held in self._recordings.lingering if label == begun.label for name in held.names()]
+        names = [name for label, held in self._recordings.lingering if label == recording.label for name in held.names()]
         if names:
             what = 'goes on: what it calls' if len(names) == 1 else 'go on: what they call'
-            print(f'{", ".join(map(one_line, names))} {what} is added to the trace of {begun.label}')
+            print(f'{", ".join(map(one_line, names))} {what} is added to the trace of {recording.label}')
 
     def close(self) -> None:
         """The extension goes in the middle of a cell."""
-        for running in self._running:
-            if running.begun is not None:
-                self._recordings.end(running.begun)
-                running.begun = None
+        for entry in self._running:
+            if entry.begun is not None:
+                self._recordings.end(entry.begun)
+                entry.begun = None
         notebook_cell.begin('')
 
     def _cleaned(self, raw: str) -> list[str]:

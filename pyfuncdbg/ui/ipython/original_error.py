@@ -28,11 +28,11 @@ class OriginalError:
         self._debugger = debugger
 
     def __call__(self, force: bool = False) -> Any:
-        shown = getattr(sys, 'last_exc', None) or getattr(sys, 'last_value', None)
-        original = original_error(shown) if isinstance(shown, BaseException) else None
-        if shown is None or original is None or original is shown:
+        last_error = getattr(sys, 'last_exc', None) or getattr(sys, 'last_value', None)
+        original = original_error(last_error) if isinstance(last_error, BaseException) else None
+        if last_error is None or original is None or original is last_error:
             return self._debugger(force=force)
-        with _in_place_of(shown, original), self._without_traceback():
+        with _in_place_of(last_error, original), self._without_traceback():
             return self._debugger(force=force)
 
     @contextmanager

@@ -100,24 +100,24 @@ class Recordings:
         return CellRecording(label, options, recorder, others, perf_counter_ns(), CellThreads(), tuple(numbers), before,
                              interrupted)
 
-    def end(self, begun: CellRecording) -> Trace:
+    def end(self, recording: CellRecording) -> Trace:
         """The cell is over: its trace, which is what commands read from now on. Its threads go on being recorded."""
-        for number in begun.breakpoints:
+        for number in recording.breakpoints:
             if number in debugger.breakpoints.entries:
                 debugger.breakpoints.clear(number)
-        debugger.broker.wanted = begun.before[0]
-        debugger.catching = begun.before[1]
-        left = begun.threads.left()
+        debugger.broker.wanted = recording.before[0]
+        debugger.catching = recording.before[1]
+        left = recording.threads.left()
         if left:
-            begun.recorder.flush()
-            self.lingering.append((begun.label, LeftoverThreads(begun.recorder, left, begun.began)))
+            recording.recorder.flush()
+            self.lingering.append((recording.label, LeftoverThreads(recording.recorder, left, recording.began)))
         else:
-            begun.recorder.stop()
-        if begun.others is not None:
-            begun.others.stop()
-        if begun.interrupted:
+            recording.recorder.stop()
+        if recording.others is not None:
+            recording.others.stop()
+        if recording.interrupted:
             debugger.live.wake()
-        return self._show(Trace.open(begun.recorder.path), begun.label, begun.recorder)
+        return self._show(Trace.open(recording.recorder.path), recording.label, recording.recorder)
 
     def tidy(self) -> None:
         """Close the traces of cells whose threads have ended."""

@@ -69,10 +69,10 @@ def expect_stop(debugger: Debugger) -> None:
 
 def _preferred_front_end(*, configured: bool) -> str:
     """The front end of 'auto' for this user: by the environment, else by the configuration."""
-    wanted = os.environ.get('PYFUNCDBG_UI', '')
-    if wanted in UIS:
-        return wanted
-    if wanted:
-        say(f'PYFUNCDBG_UI={wanted}: expected {", ".join(UIS)}.{nearest(wanted, UIS)}')
+    name = os.environ.get('PYFUNCDBG_UI', '')
+    if name in UIS:
+        return name
+    if name:
+        say(f'PYFUNCDBG_UI={name}: expected {", ".join(UIS)}.{nearest(name, UIS)}')
         return 'auto'
     return configuration(say).ui if configured else 'auto'

@@ -59,17 +59,17 @@ def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: st
     key, turned, _ = sort.partition(',')
     mark = '^' if turned else 'v'
     columns = [replace(column, cells=_unit_aligned(column)) for column in columns]
-    marked = [(column, f'{column.title} {mark}' if key and column.title.split()[0] == key else column.title)
+    titled = [(column, f'{column.title} {mark}' if key and column.title.split()[0] == key else column.title)
               for column in columns if any(cell.plain for cell in column.cells)]
-    widths = _widths(marked, options.max_width, '' if key == USUAL else key)
+    widths = _widths(titled, options.max_width, '' if key == USUAL else key)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style='dim')
-    shown = [(column, title, width) for (column, title), width in zip(marked, widths, strict=True) if width]
-    for column, title, width in shown:
+    visible = [(column, title, width) for (column, title), width in zip(titled, widths, strict=True) if width]
+    for column, title, width in visible:
         table.add_column(Text(title if len(title) <= width else title[:width]), justify='right' if column.right else 'left',
                          width=width, overflow='fold' if column.folds else 'crop', no_wrap=not column.folds)
-    for row in zip(*(column.cells for column, _, _ in shown), strict=True):
+    for row in zip(*(column.cells for column, _, _ in visible), strict=True):
         table.add_row(*(cell if column.folds else shorten_text(cell, width)
-                        for cell, (column, _, width) in zip(row, shown, strict=True)))
+                        for cell, (column, _, width) in zip(row, visible, strict=True)))
     return table
 
 
@@ -103,23 +103,23 @@ def _shorten(text: Text, most: int) -> Text:
     return Text.assemble(text[:most - 3 - tail], '...', text[len(text) - tail:], style=text.style)
 
 
-def _widths(marked: Sequence[tuple[Column, str]], room: int, first: str) -> list[int]:
+def _widths(titled: Sequence[tuple[Column, str]], room: int, first: str) -> list[int]:
     """Of each column; 0 for one that is left out."""
-    lengths = [sorted({len(title), *(cell.cell_len for cell in column.cells)}) for column, title in marked]
+    lengths = [sorted({len(title), *(cell.cell_len for cell in column.cells)}) for column, title in titled]
     least = [min(cells[-1], max(column.least, len(title), _word(column))) if column.least else cells[-1]
-             for cells, (column, title) in zip(lengths, marked, strict=True)]
-    order = sorted(range(len(marked)), key=lambda i: (marked[i][0].title.split()[0] != first, marked[i][0].rank))
-    widths = [0] * len(marked)
+             for cells, (column, title) in zip(lengths, titled, strict=True)]
+    order = sorted(range(len(titled)), key=lambda i: (titled[i][0].title.split()[0] != first, titled[i][0].rank))
+    widths = [0] * len(titled)
     free = room + _GAP
     for i in order:
-        needed = least[i] + _GAP
-        if needed <= free:
+        needed_width = least[i] + _GAP
+        if needed_width <= free:
             widths[i] = least[i]
-            free -= needed
+            free -= needed_width
         elif free == room + _GAP:               # the first one of all: better cut than not there
             widths[i] = max(1, room)
             free = 0
-    return _widen([column for column, _ in marked], lengths, widths, free)
+    return _widen([column for column, _ in titled], lengths, widths, free)
 
 
 def _word(column: Column) -> int:
@@ -137,11 +137,11 @@ def _widen(columns: Sequence[Column], lengths: Sequence[Sequence[int]], widths: 
     def gains() -> Iterator[tuple[float, int, int, int]]:
         """Cells made whole for each blank, of each width that a column can have."""
         for i, width in enumerate(widths):
-            whole = 0
+            whole_cells = 0
             for length in lengths[i] if width else ():
                 if width < length <= width + free:
-                    whole += cells[i][length]
-                    yield whole * (2 if columns[i].folds else 1) / (length - width), -columns[i].rank, i, length
+                    whole_cells += cells[i][length]
+                    yield whole_cells * (2 if columns[i].folds else 1) / (length - width), -columns[i].rank, i, length
     while best := max(gains(), default=None):
         _, _, i, length = best
         free -= length - widths[i]

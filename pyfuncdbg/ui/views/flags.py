@@ -26,20 +26,20 @@ OTHERWISE = Flag("the session's own: computed again it differs")
 
 def flags(tensor: TensorRecord) -> tuple[Flag, ...]:
     """The remarks on one tensor, most serious first."""
-    found = _of_stats(tensor.stats, of_magnitudes(tensor)) if tensor.stats is not None else []
+    all_flags = _of_stats(tensor.stats, of_magnitudes(tensor)) if tensor.stats is not None else []
     if tensor.changed:
-        found.append(Flag('changed by the function'))
+        all_flags.append(Flag('changed by the function'))
     if tensor.unknown:
-        found.append(Flag(visible(tensor.note)))
+        all_flags.append(Flag(visible(tensor.note)))
     elif tensor.level == 'none' or (tensor.level == 'stats' and tensor.note):
         kept = 'no array' if tensor.dtype == 'object' else 'nothing kept' if tensor.level == 'none' else 'stats only'
-        found.append(Flag(f'{kept}: {visible(tensor.note)}' if tensor.note else kept))
-    return tuple(found)
+        all_flags.append(Flag(f'{kept}: {visible(tensor.note)}' if tensor.note else kept))
+    return tuple(all_flags)
 
 
-def flag_line(found: tuple[Flag, ...]) -> Text:
+def flag_line(flags_of_value: tuple[Flag, ...]) -> Text:
     """The remarks on one line."""
-    return Text(', ').join(Text(flag.text, 'bold red' if flag.bad else 'yellow') for flag in found)
+    return Text(', ').join(Text(flag.text, 'bold red' if flag.bad else 'yellow') for flag in flags_of_value)
 
 
 def of_magnitudes(tensor: TensorRecord) -> bool:
@@ -50,21 +50,21 @@ def of_magnitudes(tensor: TensorRecord) -> bool:
 def _of_stats(stats: Stats, magnitudes: bool) -> list[Flag]:
     if stats.size == 0:
         return [Flag('empty')]
-    found = [Flag(f'{name} {n:,}', bad=True)
-             for name, n in (('NaN', stats.nan), ('-Inf', stats.neg_inf),
-                             ('Inf' if magnitudes else '+Inf', stats.pos_inf)) if n]
+    stats_flags = [Flag(f'{name} {n:,}', bad=True)
+                   for name, n in (('NaN', stats.nan), ('-Inf', stats.neg_inf),
+                                   ('Inf' if magnitudes else '+Inf', stats.pos_inf)) if n]
     finite = stats.neg + stats.zero + stats.pos
     if stats.bad and not finite and stats.size > 1:
-        found.append(NOTHING_FINITE)
+        stats_flags.append(NOTHING_FINITE)
     if stats.zero and stats.zero == stats.size:
-        found.append(Flag('all zero'))
+        stats_flags.append(Flag('all zero'))
     elif stats.zero and stats.zero * 2 >= stats.size:
-        found.append(Flag(f'{100 * stats.zero // stats.size}% zero'))
+        stats_flags.append(Flag(f'{100 * stats.zero // stats.size}% zero'))
     elif finite > 1 and stats.min is not None and stats.min == stats.max:
-        found.append(Flag('const magnitude' if magnitudes else 'const'))
+        stats_flags.append(Flag('const magnitude' if magnitudes else 'const'))
     if magnitudes and finite and stats.max:
-        found.append(Flag('figures of magnitudes'))
-    return found
+        stats_flags.append(Flag('figures of magnitudes'))
+    return stats_flags
 
 
 if __name__ == '__main__':

@@ -145,8 +145,8 @@ def _span(text: str, style: Style | None) -> str:
 
 def _exact(style: Style | None) -> str:
     """Colours of a picture are the same in every theme: 'color:#1f77b4;background:#000000'."""
-    found = []
+    styles = []
     for key, color in (('color', style.color), ('background', style.bgcolor)) if style is not None else ():
         if color is not None and color.type in (ColorType.EIGHT_BIT, ColorType.TRUECOLOR):
-            found.append(f'{key}:{color.get_truecolor().hex}')
-    return ';'.join(found)
+            styles.append(f'{key}:{color.get_truecolor().hex}')
+    return ';'.join(styles)

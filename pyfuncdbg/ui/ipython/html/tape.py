@@ -36,11 +36,11 @@ def _picture(tape: Tape) -> Html:
     marks: Marks = {(mark.step, mark.slot): mark for mark in tape.checks}
     lines = [_edge(edge, start, end, marks.get((edge.source, edge.slot))) for edge, start, end in places.edges]
     boxes = [_box(box) for box in places.boxes]
-    seen: set[int] = set()
+    labelled: set[int] = set()
     words = []
     for edge, _, end in places.edges:           # one label to a box: of its first gradient
-        if id(end) not in seen:
-            seen.add(id(end))
+        if id(end) not in labelled:
+            labelled.add(id(end))
             words.append(_label(edge, end, marks.get((edge.source, edge.slot))))
     width = 2 * _EDGE + (places.columns - 1) * _NEXT_COLUMN + _WIDE
     height = 2 * _EDGE + (places.rows - 1) * _NEXT_ROW + _TALL

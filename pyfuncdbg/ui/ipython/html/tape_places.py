@@ -84,18 +84,18 @@ class _Placing:
         boxes: dict[str, TapeBox] = {}
         leaves: list[TapeBox] = []
         edges: list[tuple[TapeEdge, TapeBox, TapeBox]] = []
-        waiting: list[tuple[TapeBox, TapeEdge]] = []
+        queue: list[tuple[TapeBox, TapeEdge]] = []
         for number in self._nodes:
             if number not in boxes:
-                waiting += self._step(number, None, boxes)
-            while waiting:
-                source, edge = waiting.pop()
+                queue += self._step(number, None, boxes)
+            while queue:
+                source, edge = queue.pop()
                 if not edge.target:
                     leaves.append(self._put(None, edge, source.row + 1, source))
                     edges.append((edge, source, leaves[-1]))
                     continue
                 if edge.target not in boxes:
-                    waiting += self._step(edge.target, source, boxes)
+                    queue += self._step(edge.target, source, boxes)
                 edges.append((edge, source, boxes[edge.target]))
         return Places((*boxes.values(), *leaves), tuple(edges))
 

@@ -163,11 +163,11 @@ class Connection:
             SilentError: There is none in time; it is broken off.
             KeyboardInterrupt: While waiting; the answer is forgotten.
         """
-        asked = self.begin(**request)
+        answer = self.begin(**request)
         try:
-            return asked.result(patience)
+            return answer.result(patience)
         except TimeoutError:
-            self.cancel(asked)
+            self.cancel(answer)
             raise SilentError(f'no answer from the program for {patience:.0f} seconds; it may be suspended') from None
 
     def begin(self, **request: Any) -> Future[dict[str, Any]]:
@@ -198,14 +198,14 @@ class Connection:
             self._sent, self._cancelled = next(iter(self._waiting)), False
             self._socket.sendall(self._waiting.pop(self._sent))
 
-    def cancel(self, asked: Future[dict[str, Any]]) -> None:
+    def cancel(self, answer: Future[dict[str, Any]]) -> None:
         """Break off a request, which raises BrokenOffError if it was not sent yet; nothing if it has been answered, or this
         was said before: a program that is suspended takes only so many bytes."""
         with self._lock, contextlib.suppress(OSError):
-            number = next((number for number, future in self._asked.items() if future is asked), 0)
+            number = next((number for number, future in self._asked.items() if future is answer), 0)
             if self._waiting.pop(number, None):
                 del self._asked[number]
-                asked.set_exception(BrokenOffError())
+                answer.set_exception(BrokenOffError())
             elif number == self._sent and number and not self._cancelled:
                 self._cancelled = True
                 self._socket.sendall(encode({'cancel': number}))
@@ -296,19 +296,19 @@ def find(number: int | None) -> str:
     Raises:
         UsageError: There is no such program, or there are several.
     """
-    known = programs()
-    known.pop(os.getpid(), None)
-    listed = '; '.join(f'{pid} {name_of(pid)}'.rstrip() for pid in known)
+    listening = programs()
+    listening.pop(os.getpid(), None)
+    names = '; '.join(f'{pid} {name_of(pid)}'.rstrip() for pid in listening)
     if number is not None:
-        if number in known:
-            return known[number]
+        if number in listening:
+            return listening[number]
         raise UsageError(f'connect: process {number} does not listen; ' + (
-            f'these do: {listed}' if known else 'no process does. Start it with "pyfuncdbg run --listen SCRIPT", or with '
+            f'these do: {names}' if listening else 'no process does. Start it with "pyfuncdbg run --listen SCRIPT", or with '
             'PYFUNCDBG_LISTEN=1 in its environment'))
-    if len(known) == 1:
-        return next(iter(known.values()))
-    if known:
-        raise UsageError(f'connect: several programs listen, give the process id of one: {listed}')
+    if len(listening) == 1:
+        return next(iter(listening.values()))
+    if listening:
+        raise UsageError(f'connect: several programs listen, give the process id of one: {names}')
     refused = ''.join(f'; not checked: {reason}' for reason in refusals())
     raise UsageError('connect: no program listens. Start it with "pyfuncdbg run --listen SCRIPT", or with '
                      f'PYFUNCDBG_LISTEN=1 in its environment{refused}')

@@ -109,15 +109,15 @@ def _run_untraced(action: Callable[[], None]) -> None:
 
     Traced, debugpy would stop in its own waiting.
     """
-    done, before = [], sys.gettrace()
+    results, before = [], sys.gettrace()
 
     def trace(frame: FrameType, event: str, arg: Any) -> None:
         sys.settrace(before)
-        done.append(True)
+        results.append(True)
         action()
     sys.settrace(trace)
     (lambda: None)()
-    if not done:                                # a trace function runs already
+    if not results:                                # a trace function runs already
         sys.settrace(before)
         action()
 

@@ -184,9 +184,9 @@ class _Reader:
         self._cells = cells
         self._cell = cell
 
-    def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
+    def read(self, stop: Stop, broker: Broker, request: LineRequest) -> str | None:
         try:
-            return TerminalReader(_Box(self._cells, self._cell)).read(stop, broker, wanted)
+            return TerminalReader(_Box(self._cells, self._cell)).read(stop, broker, request)
         except KeyboardInterrupt:
             if stop.decision is None:
                 stop.decide('abort', RunInterrupted)
@@ -202,13 +202,13 @@ class _Box:
         self._cell = cell
         self._cancelled = False
 
-    def edit(self, stop: Stop, wanted: LineRequest) -> str:
+    def edit(self, stop: Stop, request: LineRequest) -> str:
         """The line, in a thread of its own."""
         while not self._turn.acquire(timeout=_PATIENCE):        # the program asks for something itself
             if self._cancelled:
                 raise KeyboardInterrupt
         try:
-            return self._ask(wanted.prompt)
+            return self._ask(request.prompt)
         finally:
             self._turn.release()
 

@@ -43,13 +43,13 @@ class KernelCells:
         ended: Called at the end of a cell, as `begun` at its beginning.
     """
 
-    def __init__(self, kernel: Any, begun: Callable[[], None], stopped: Callable[[], bool],
-                 ended: Callable[[], None]) -> None:
+    def __init__(self, kernel: Any, on_begin: Callable[[], None], stopped: Callable[[], bool],
+                 on_end: Callable[[], None]) -> None:
         self.kernel = kernel
         self.last = self._own()
-        self._begun = begun
+        self._begun = on_begin
         self._stopped = stopped
-        self._over = ended
+        self._over = on_end
         self._lock = threading.Lock()
         self._running: dict[int, list[tuple[Any, Cell]]] = {}       # by thread; a cell may run others
         self._asked = 0
@@ -73,11 +73,11 @@ class KernelCells:
         """The cell to ask in, which lasts until `leave`; None where none runs."""
         own = self._own()
         with self._lock:
-            running = [entries[-1][1] for entries in self._running.values()]
-            if not running:
+            cells = [entries[-1][1] for entries in self._running.values()]
+            if not cells:
                 return None
             self._asked += 1
-            return next((cell for cell in running if cell.id == own.id), running[-1])
+            return next((cell for cell in cells if cell.id == own.id), cells[-1])
 
     @property
     def current(self) -> Cell:
@@ -107,11 +107,11 @@ class KernelCells:
         entries = self._running.get(thread, [])
         if not entries or (result is not None and entries[-1][0] not in (None, result.info)):
             return
-        ended = False
-        while not ended:
+        is_ended = False
+        while not is_ended:
             with contextlib.suppress(KeyboardInterrupt):        # the cell has ended meanwhile
-                ended = self._ended(thread, entries)
-                if not ended:
+                is_ended = self._ended(thread, entries)
+                if not is_ended:
                     time.sleep(_PATIENCE)
         if not entries:
             self._over()

@@ -47,7 +47,7 @@ class _PipeReader:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
-    def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
+    def read(self, stop: Stop, broker: Broker, request: LineRequest) -> str | None:
         line = ''
         if _holds_commands() and sys.__stdin__ is not None:
             try:
@@ -60,7 +60,7 @@ class _PipeReader:
                 line = ''
         if not line:
             raise EOFError
-        self._screen.write(wanted.prompt + shorten(line.rstrip('\n'), LONGEST) + '\n')
+        self._screen.write(request.prompt + shorten(line.rstrip('\n'), LONGEST) + '\n')
         return line
 
 

@@ -27,7 +27,7 @@ from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import lacks_cursor_control
 class Editor(Protocol):
     """Lets the user type a line."""
 
-    def edit(self, stop: Stop, wanted: LineRequest) -> str:
+    def edit(self, stop: Stop, request: LineRequest) -> str:
         """The line; in whatever thread.
 
         Raises:
@@ -45,14 +45,14 @@ class TerminalReader:
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
 
-    def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
-        line = _Line(self._editor, stop, wanted)
+    def read(self, stop: Stop, broker: Broker, request: LineRequest) -> str | None:
+        line = _Line(self._editor, stop, request)
         thread = threading.Thread(target=line.edit, name='pyfuncdbg prompt', daemon=True)
         with cancelling(line.cancel):           # set before the thread starts: the user may answer before `start` returns
             try:
                 thread.start()
             except RuntimeError:                # no thread can start at interpreter shutdown
-                return self._editor.edit(stop, wanted)
+                return self._editor.edit(stop, request)
             except KeyboardInterrupt:           # raised by a signal handler of the program
                 line.cancel()
                 raise
@@ -74,10 +74,10 @@ class TerminalReader:
 class _Line:
     """One line, typed in another thread."""
 
-    def __init__(self, editor: Editor, stop: Stop, wanted: LineRequest) -> None:
+    def __init__(self, editor: Editor, stop: Stop, request: LineRequest) -> None:
         self._editor = editor
         self._stop = stop
-        self._wanted = wanted
+        self._wanted = request
         self.text: str | None = None
         self.error: BaseException | None = None
         self.done = self._cancelled = False
@@ -106,10 +106,10 @@ class FallbackEditor:
         self._plain = plain
         self._screen = screen
 
-    def edit(self, stop: Stop, wanted: LineRequest) -> str:
+    def edit(self, stop: Stop, request: LineRequest) -> str:
         """The line; see `Editor`."""
         try:
-            return self._editor.edit(stop, wanted)
+            return self._editor.edit(stop, request)
         except (EOFError, KeyboardInterrupt):
             raise
         except Exception as error:              # if prompt_toolkit fails, the plain editor still works
@@ -117,7 +117,7 @@ class FallbackEditor:
                 raise EOFError(str(error)) from None
             self._screen.say(f'typing without completion and history: {type(error).__name__}: {error}')
             self._editor = self._plain
-            return self._plain.edit(stop, wanted)
+            return self._plain.edit(stop, request)
 
     def cancel(self) -> None:
         """End the line that is being typed."""

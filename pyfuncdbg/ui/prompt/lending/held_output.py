@@ -89,10 +89,10 @@ class HeldOutput:
 
     def _is_terminal(self, descriptor: int) -> bool:
         try:
-            found = os.fstat(descriptor)
+            status = os.fstat(descriptor)
         except OSError:
             return False
-        return stat.S_ISCHR(found.st_mode) and found.st_rdev in (os.fstat(self._terminal).st_rdev, _CONTROLLING)
+        return stat.S_ISCHR(status.st_mode) and status.st_rdev in (os.fstat(self._terminal).st_rdev, _CONTROLLING)
 
     def _take(self) -> bool:
         """Move what is in the pipe now into the file, or on to the terminal; whether there was anything. Under the lock."""

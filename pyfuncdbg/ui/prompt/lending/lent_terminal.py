@@ -137,19 +137,19 @@ class LentTerminal:
 
         def wanted() -> bool:
             return stop.decision is None and broker.focus is stop and self.usable()
-        mine = contextlib.ExitStack()
+        lease_stack = contextlib.ExitStack()
         # Nothing is said while another process has the terminal: it may be on the screen of that one's inspector.
-        if not mine.enter_context(turn(terminal, lambda text: None, wanted)):
-            mine.close()
+        if not lease_stack.enter_context(turn(terminal, lambda text: None, wanted)):
+            lease_stack.close()
             return None
         try:
             with self._lock:
                 output, inspector = self._start()
-            self._lease = _Lease(terminal, inspector, output, mine, self._overdue)
+            self._lease = _Lease(terminal, inspector, output, lease_stack, self._overdue)
         except (CommandError, OSError, RuntimeError) as error:          # no room for a process, a thread or a file
             if self._output is not None:
                 self._output.release()
-            mine.close()
+            lease_stack.close()
             self._give_up(broker, f'{error}')
             return None
         return inspector

@@ -76,7 +76,7 @@ class Display(Protocol):
 class CommandReader(Protocol):
     """The source of commands."""
 
-    def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
+    def read(self, stop: Stop, broker: Broker, request: LineRequest) -> str | None:
         """The next line; None where another client has decided the stop or moved the prompt meanwhile.
 
         Raises:

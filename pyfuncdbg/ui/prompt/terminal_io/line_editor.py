@@ -67,13 +67,13 @@ class LineEditor:
         self._wanted = LineRequest()
         self.stop: Stop | None = None
 
-    def edit(self, stop: Stop, wanted: LineRequest) -> str:
+    def edit(self, stop: Stop, request: LineRequest) -> str:
         """The line; see `terminal.Editor`."""
-        self.stop, self._wanted = stop, wanted
+        self.stop, self._wanted = stop, request
         self._screen.settle()
         try:
             with guard_of(self._screen.descriptor).held(self._screen.descriptor, LEAVE_LINE):
-                return self._session.prompt([('class:prompt', wanted.prompt)], handle_sigint=False,
+                return self._session.prompt([('class:prompt', request.prompt)], handle_sigint=False,
                                             pre_run=self._end_if_cancelled)
         finally:
             self.stop, self._cancelled = None, False

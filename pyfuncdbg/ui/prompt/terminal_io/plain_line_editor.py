@@ -23,8 +23,8 @@ class PlainEditor:
         self._screen = screen
         self._bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
-    def edit(self, stop: Stop, wanted: LineRequest) -> str:
-        return self.read(wanted.prompt)
+    def edit(self, stop: Stop, request: LineRequest) -> str:
+        return self.read(request.prompt)
 
     def read(self, prompt: str) -> str:
         """A line.

@@ -19,13 +19,13 @@ _PATIENCE = 0.05
 
 
 @contextlib.contextmanager
-def turn(terminal: int, say: Callable[[str], None], wanted: Callable[[], bool]) -> Iterator[bool]:
+def turn(terminal: int, say: Callable[[str], None], is_wanted: Callable[[], bool]) -> Iterator[bool]:
     """Wait until no other process asks at this terminal, and keep it; False if it is not wanted any more.
 
     Args:
         terminal: Its descriptor.
         say: Told once who has it, if that takes a while.
-        wanted: Whether to go on waiting.
+        is_wanted: Whether to go on waiting.
     """
     file = _open_lock(terminal)
     if file is None:                            # no folder for the lock: do not wait
@@ -33,7 +33,7 @@ def turn(terminal: int, say: Callable[[str], None], wanted: Callable[[], bool]) 
         return
     try:
         was_told = False
-        while not (has_lock := _take_lock(file)) and wanted():
+        while not (has_lock := _take_lock(file)) and is_wanted():
             if not was_told:
                 was_told = True
                 say(f'process {_holder(file)} has the terminal; process {os.getpid()} waits for it')

@@ -41,11 +41,11 @@ class CallListing:
     alike: Mapping[str, SiteLabel] = field(default_factory=dict)
 
 
-def call_table(found: CallListing) -> Page:
+def call_table(calls: CallListing) -> Page:
     """Calls, one a line, under a line with their number and the active filters."""
-    first = heading(found.total, 'call', shown=len(found.calls), filters=found.filters, sort=found.sort,
-                    dropped=found.dropped)
-    return Page(first, lambda options: _table(found, options)) if found.calls else Page(first)
+    first = heading(calls.total, 'call', shown=len(calls.calls), filters=calls.filters, sort=calls.sort,
+                    dropped=calls.dropped)
+    return Page(first, lambda options: _table(calls, options)) if calls.calls else Page(first)
 
 
 def _table(found: CallListing, options: ConsoleOptions) -> Table:
@@ -90,11 +90,11 @@ def result(call: CallRecord) -> Text:
     text = Text.assemble(state(call))
     if call.error is not None and call.error.message:
         text.append(f': {one_line(call.error.message, 60)}')
-    said = [count(sum(record.kind in kinds for record in call.output), noun)
-            for noun, kinds in (('print', ('out', 'err')), ('warning', ('warning',)), ('log', ('log',)))
-            if any(record.kind in kinds for record in call.output)]
-    if said:
-        text.append(f'  {", ".join(said)}', 'dim')
+    words = [count(sum(record.kind in kinds for record in call.output), noun)
+             for noun, kinds in (('print', ('out', 'err')), ('warning', ('warning',)), ('log', ('log',)))
+             if any(record.kind in kinds for record in call.output)]
+    if words:
+        text.append(f'  {", ".join(words)}', 'dim')
     return text
 
 

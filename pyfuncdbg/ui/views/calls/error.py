@@ -61,18 +61,18 @@ def innermost(error: ErrorRecord) -> Frame | None:
 def _frames(error: ErrorRecord, width: int, options: ConsoleOptions) -> list[Text]:
     """A text for each frame, with its source and its variables."""
     frames = error.frames
-    mine = [i for i, frame in enumerate(frames) if is_program_file(frame.filename)]
-    if not mine:                                # raised in a library, called by one: its last frames are all there is
+    own = [i for i, frame in enumerate(frames) if is_program_file(frame.filename)]
+    if not own:                                # raised in a library, called by one: its last frames are all there is
         return [_frame(error, i, 'dim') for i in range(len(frames))[-3:]]
     variables = {found.frame: found for found in error.locals}
     lines: list[Text] = []
-    for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: is_program_file(frames[i].filename)):
+    for users, group in itertools.groupby(range(own[0], len(frames)), key=lambda i: is_program_file(frames[i].filename)):
         if not users:
             lines.append(_fold([frames[i] for i in group]))
             continue
         for i in group:
             text = _frame(error, i, '')
-            most = ALL if i == mine[-1] else OUTER_LOCALS
+            most = ALL if i == own[-1] else OUTER_LOCALS
             for line in local_lines(variables[i], width, options, most) if i in variables else ():
                 text.append('\n').append_text(line)
             lines.append(text)

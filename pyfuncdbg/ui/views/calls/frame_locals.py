@@ -37,14 +37,14 @@ def local_lines(frame: FrameRecord, width: int, options: ConsoleOptions, most: i
         options: Of the console.
         most: At most so many, those with NaN or infinity before others.
     """
-    kept = _choose(frame.variables, most)
-    names = min(max((len(one_line(one.name, _LONGEST_NAME)) for one in kept), default=0), _NAMES)
+    variables = _choose(frame.variables, most)
+    names = min(max((len(one_line(one.name, _LONGEST_NAME)) for one in variables), default=0), _NAMES)
     lines = []
-    for one in kept:
+    for one in variables:
         line = Text(' ' * INDENT)
         line.append(one_line(one.name, _LONGEST_NAME).ljust(names), 'bold red' if is_bad(one) else 'cyan').append('  ')
         lines.append(cut_line(line.append_text(_value(one, width, options)), width))
-    hidden = frame.hidden + len(frame.variables) - len(kept)
+    hidden = frame.hidden + len(frame.variables) - len(variables)
     if hidden > 0:
         lines.append(cut_line(Text(f'{" " * INDENT}... {hidden:,} more', 'dim'), width))
     return lines

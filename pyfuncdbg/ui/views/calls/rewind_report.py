@@ -39,15 +39,16 @@ def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[Ca
     return Page(*parts)
 
 
-def retry_view(node: str, found: ReloadReport | None, inputs: str = '', changed: Sequence[Difference] = (),
+def retry_view(node: str, reload_report: ReloadReport | None, inputs: str = '', changed: Sequence[Difference] = (),
                held: Sequence[str] = (), took: float | None = None) -> Page:
     """The call that is made again: its code and its inputs; and its time, where that was long."""
     parts: list[Part] = []
-    if found is not None and found.done:
-        where = f'{one_line(found.filename, 200)}:{found.line}'
-        parts.append(Text(f'{one_line(found.function, 60)} was edited: reloaded from {where}', 'green', overflow='fold'))
-    elif found is not None and found.note:
-        parts.append(Text(f'not reloaded: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
+    if reload_report is not None and reload_report.done:
+        where = f'{one_line(reload_report.filename, 200)}:{reload_report.line}'
+        parts.append(Text(f'{one_line(reload_report.function, 60)} was edited: reloaded from {where}', 'green',
+                          overflow='fold'))
+    elif reload_report is not None and reload_report.note:
+        parts.append(Text(f'not reloaded: {one_line(reload_report.note, 300)}', 'yellow', overflow='fold'))
     again = 'no line of it has run yet' if inputs == 'not begun' else 'its effects outside (files, prints) happen again'
     long = f'; it took {seconds(took)}' if took is not None and took >= PATIENCE else ''
     parts.append(Text(f"'{one_line(node, 60)}' once more: {again}{long}", 'dim', overflow='fold'))
@@ -101,10 +102,10 @@ def skip_view(node: str, value: Value) -> Page:
                               overflow='fold'), inline(value))
 
 
-def differences_view(found: Sequence[Difference]) -> Page:
+def differences_view(differences: Sequence[Difference]) -> Page:
     """Tensors before and after, those that are others first."""
-    changed = [one for one in found if not one.same]
-    number = f'{len(found)} tensor{"s" * (len(found) != 1)}'
+    changed = [one for one in differences if not one.same]
+    number = f'{len(differences)} tensor{"s" * (len(differences) != 1)}'
     if not changed:
         return Page(Text(f'{number} made again, each as before', 'bold'))
     title = Text(f'{len(changed)} of {number} came out differently', 'bold')

@@ -71,12 +71,12 @@ def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
 def _fill_failure(grid: Table, failure: NodeFailure) -> None:
     call = f'  call #{one_line(failure.call, 20)}' if failure.call else ''
     grid.add_row('failed at', Text.assemble(label(failure.node, 'bold'), '  ', label(failure.op_type, 'cyan', 60), call))
-    made = failure.created
-    if made is not None:
-        text = Text.assemble(place(made.filename, made.line, full=True), f' in {one_line(made.function, 80)}')
-        source = line_text(failure.source, made.line, made.filename)
+    created = failure.created
+    if created is not None:
+        text = Text.assemble(place(created.filename, created.line, full=True), f' in {one_line(created.function, 80)}')
+        source = line_text(failure.source, created.line, created.filename)
         if source:
-            text.append(f'\n{made.line:>6} | ', 'dim').append_text(source)
+            text.append(f'\n{created.line:>6} | ', 'dim').append_text(source)
         grid.add_row('created', text)
     for i, tensor in enumerate(failure.inputs[:LISTED]):
         grid.add_row(f'in {i}', tensor_line(tensor))

@@ -36,24 +36,24 @@ class Window:
 
 def timeline_view(window: Window) -> Page:
     """All threads of a window under the scale of time."""
-    found = window.timeline
-    first = heading(found.total, 'call', shown=found.shown, filters=window.filters)
-    if found.shown < found.total:
+    timeline = window.timeline
+    first = heading(timeline.total, 'call', shown=timeline.shown, filters=window.filters)
+    if timeline.shown < timeline.total:
         first.append('   the longest', 'dim')
-    first.append(f'   {found.threads} thread{"s" * (found.threads != 1)}, {seconds(found.end - found.start)}')
-    if found.threads > len(found.lanes):
-        first.append(f', {len(found.lanes)} threads shown', 'yellow')
-    if not found.lanes:
+    first.append(f'   {timeline.threads} thread{"s" * (timeline.threads != 1)}, {seconds(timeline.end - timeline.start)}')
+    if timeline.threads > len(timeline.lanes):
+        first.append(f', {len(timeline.lanes)} threads shown', 'yellow')
+    if not timeline.lanes:
         return Page(first)
 
     def draw(options: ConsoleOptions) -> Text:
         width = max(8, options.max_width - MARGIN)
-        rows = [Text(' ' * MARGIN).append_text(axis_row(found.start, found.end, width))]
-        several = len({lane.process for lane in found.lanes}) > 1
-        for lane in found.lanes:
+        rows = [Text(' ' * MARGIN).append_text(axis_row(timeline.start, timeline.end, width))]
+        several = len({lane.process for lane in timeline.lanes}) > 1
+        for lane in timeline.lanes:
             for level, spans in enumerate(lane.rows):
                 margin = _margin(lane, several) if level == 0 else ' ' * MARGIN
-                rows.append(Text.assemble((margin, 'bold'), lane_row(spans, found.start, found.end, width)))
+                rows.append(Text.assemble((margin, 'bold'), lane_row(spans, timeline.start, timeline.end, width)))
         return Text('\n').join(rows)
     return Page(first, draw)
 

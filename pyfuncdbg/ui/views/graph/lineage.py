@@ -18,49 +18,49 @@ DEEPEST = 12
 """Levels that are indented; further ones say their number."""
 
 
-def lineage_view(found: Lineage, *, types: bool = False) -> Page:
+def lineage_view(tree: Lineage, *, types: bool = False) -> Page:
     """The tree under a line that says how much of it is shown.
 
     Args:
-        found: The rows.
+        tree: The rows.
         types: Show op types.
     """
     def draw(options: ConsoleOptions) -> Text:
         marks = ('|  ', '   ', '|- ', '`- ') if options.ascii_only else ('│  ', '   ', '├─ ', '└─ ')
-        return Text('\n').join(cut_line(_row(row, marks, found, types=types), options.max_width) for row in found.rows)
-    return Page(_heading(found), draw)
+        return Text('\n').join(cut_line(_row(row, marks, tree, types=types), options.max_width) for row in tree.rows)
+    return Page(_heading(tree), draw)
 
 
-def _heading(found: Lineage) -> Text:
-    one, many = ('goes into', 'go into') if found.direction == 'inputs' else ('comes of', 'come of')
-    text = Text.assemble((f'{count(found.reached, "node")} {one if found.reached == 1 else many} ', 'bold'),
-                         label(found.node, 'bold', limit=NAME), overflow='fold')
-    if found.shown < found.reached:
-        text.append(f', {found.shown:,} shown')
-    text.append(f'   depth: {found.depth}', 'dim')
-    text.append('   control: yes' if found.control else '   control: no', 'dim')
-    text.append(f'   values: {f"run #{found.run}" if found.run else "none"}', 'dim')
-    if not found.reached:
-        text.append(f'   {_missing_reason(found)}')
-    if found.direction == 'outputs':
-        for returned in found.returned:
-            text.append('\n').append_text(returned_text(returned, slot=len(found.returned) > 1))
-        if found.fetched and not found.returned:
+def _heading(tree: Lineage) -> Text:
+    one, many = ('goes into', 'go into') if tree.direction == 'inputs' else ('comes of', 'come of')
+    text = Text.assemble((f'{count(tree.reached, "node")} {one if tree.reached == 1 else many} ', 'bold'),
+                         label(tree.node, 'bold', limit=NAME), overflow='fold')
+    if tree.shown < tree.reached:
+        text.append(f', {tree.shown:,} shown')
+    text.append(f'   depth: {tree.depth}', 'dim')
+    text.append('   control: yes' if tree.control else '   control: no', 'dim')
+    text.append(f'   values: {f"run #{tree.run}" if tree.run else "none"}', 'dim')
+    if not tree.reached:
+        text.append(f'   {_missing_reason(tree)}')
+    if tree.direction == 'outputs':
+        for returned in tree.returned:
+            text.append('\n').append_text(returned_text(returned, slot=len(tree.returned) > 1))
+        if tree.fetched and not tree.returned:
             text.append('\nfetched: its runs give it to the program')
     return text
 
 
-def _missing_reason(found: Lineage) -> str:
+def _missing_reason(tree: Lineage) -> str:
     """The reason why there is nothing to list."""
-    first = found.rows[0] if found.rows else None
-    if found.direction == 'inputs':
+    first = tree.rows[0] if tree.rows else None
+    if tree.direction == 'inputs':
         unknown = first is not None and first.sort == 'elsewhere'
         missing = 'no node of this graph: what goes in is not known' if unknown else 'no inputs'
-    elif not found.known:
+    elif not tree.known:
         return 'what takes its outputs is not known: nodes are recorded with --ops'
     else:
         missing = 'no node takes its outputs'
-    return missing if found.label or found.in_graph else f'{missing}: an eager call is in no graph'
+    return missing if tree.label or tree.in_graph else f'{missing}: an eager call is in no graph'
 
 
 def returned_text(returned: ReturnedOutput, *, slot: bool) -> Text:
@@ -75,21 +75,21 @@ def returned_text(returned: ReturnedOutput, *, slot: bool) -> Text:
     return text
 
 
-def _row(row: LineageRow, marks: tuple[str, str, str, str], found: Lineage, *, types: bool) -> Text:
+def _row(row: LineageRow, marks: tuple[str, str, str, str], tree: Lineage, *, types: bool) -> Text:
     text = Text.assemble((_indent(row, marks), 'dim'), no_wrap=True)
     if row.use is not None and row.use.slot < 0:
         text.append('^ctrl ', 'magenta')
-    tensor = row.use.tensor if row.use is not None and row.use.tensor and found.direction == 'inputs' else row.node
+    tensor = row.use.tensor if row.use is not None and row.use.tensor and tree.direction == 'inputs' else row.node
     style = 'bold' if row.depth == 0 or row.function else ''
     text.append_text(label(tensor, style, limit=NAME))
-    if found.direction == 'outputs' and row.use is not None and row.use.slot > 0:
+    if tree.direction == 'outputs' and row.use is not None and row.use.slot > 0:
         text.append(f' in{row.use.slot}', 'dim')
     if types and row.op_type:
         text.append(f' [{one_line(row.op_type, 30)}]', 'cyan')
     if row.function:
         text.append(f' {one_line(row.function, 40)}', 'cyan')
     if row.again:
-        return text.append(f'  ^ its {found.direction} are listed {row.again}', 'dim')
+        return text.append(f'  ^ its {tree.direction} are listed {row.again}', 'dim')
     if row.sort != 'node':
         text.append('  from outside' if row.sort == 'elsewhere' else f'  {row.sort}', 'dim')
     held = glimpse_of_constant(row.constant) if row.constant is not None else glimpse(row.value)

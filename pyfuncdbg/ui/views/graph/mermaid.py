@@ -50,10 +50,10 @@ def mermaid(diagram: Diagram) -> str:
     lines += ['    classDef python fill:#ddf1ff,stroke:#0969da,color:#1f2328',
               '    classDef bad fill:#ffdddd,stroke:#cc0000,color:#1f2328,stroke-width:3px']
     for name in ('python', 'bad'):
-        chosen = [f'n{i}' for i, box in enumerate(diagram.boxes[:boxes])
-                  if (box.bad if name == 'bad' else box.kind == 'python' and not box.bad)]
-        if chosen:
-            lines.append(f'    class {",".join(chosen)} {name}')
+        ids = [f'n{i}' for i, box in enumerate(diagram.boxes[:boxes])
+               if (box.bad if name == 'bad' else box.kind == 'python' and not box.bad)]
+        if ids:
+            lines.append(f'    class {",".join(ids)} {name}')
     return '\n'.join(lines) + '\n'
 
 

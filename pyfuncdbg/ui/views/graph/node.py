@@ -138,12 +138,12 @@ def _names(names: Sequence[str]) -> Text:
 
 def _inputs(inputs: Sequence[NodeInput]) -> Page:
     rows = []
-    for given in inputs[:INPUTS]:
-        sort = label(given.op_type, 'cyan', 30) if given.sort == 'node' else Text(
-            'from outside' if given.sort == 'elsewhere' else given.sort, 'dim')
-        held = glimpse_of_constant(given.constant) if given.constant is not None else glimpse(given.value)
-        name = label(given.use.tensor, limit=60) if given.use.tensor else Text('(no name)', 'dim')
-        rows.append((Text(f'  {given.use.slot}', 'dim'), name, sort if given.use.tensor else Text(), held))
+    for node_input in inputs[:INPUTS]:
+        sort = label(node_input.op_type, 'cyan', 30) if node_input.sort == 'node' else Text(
+            'from outside' if node_input.sort == 'elsewhere' else node_input.sort, 'dim')
+        held = glimpse_of_constant(node_input.constant) if node_input.constant is not None else glimpse(node_input.value)
+        name = label(node_input.use.tensor, limit=60) if node_input.use.tensor else Text('(no name)', 'dim')
+        rows.append((Text(f'  {node_input.use.slot}', 'dim'), name, sort if node_input.use.tensor else Text(), held))
     return _in_columns(rows, len(inputs) - INPUTS)
 
 
@@ -187,15 +187,15 @@ def _below(row: Sequence[Text]) -> list[RenderableType]:
     return [first, Padding(row[-1], (0, 0, 0, 6))] if row[-1].plain else [first]
 
 
-def _users_of_output(card: NodeCard, made: NodeOutput) -> Text:
+def _users_of_output(card: NodeCard, output: NodeOutput) -> Text:
     """The users of an output."""
-    if made.returned:
-        text = returned_text(made.returned, slot=False)
-        return Text.assemble(('-> ', 'dim'), _users(made.users), '; ', text, overflow='fold') if made.users else text
-    if not made.users and not made.fetched:
+    if output.returned:
+        text = returned_text(output.returned, slot=False)
+        return Text.assemble(('-> ', 'dim'), _users(output.users), '; ', text, overflow='fold') if output.users else text
+    if not output.users and not output.fetched:
         return Text('not used' if card.label else '', 'dim')        # unknown for eager calls
-    text = Text.assemble(('-> ', 'dim'), _users(made.users), overflow='fold') if made.users else Text(overflow='fold')
-    return text.append('; fetched' if made.users else 'fetched', 'dim') if made.fetched else text
+    text = Text.assemble(('-> ', 'dim'), _users(output.users), overflow='fold') if output.users else Text(overflow='fold')
+    return text.append('; fetched' if output.users else 'fetched', 'dim') if output.fetched else text
 
 
 def _users(users: Sequence[TensorUse]) -> Text:
@@ -245,16 +245,17 @@ def _stack(card: NodeCard) -> list[Text]:
 
 
 def _dumps(calls: Sequence[CallRecord]) -> Page:
-    held = [[tensor for tensor in call.outputs if holds_values(tensor)] for call in calls]
-    outputs = [Text(' '.join(type_text(tensor.dtype, tensor.shape) for tensor in made[:4])
-                    + (f' +{len(made) - 4}' if len(made) > 4 else '')) for made in held]
+    output_tensors = [[tensor for tensor in call.outputs if holds_values(tensor)] for call in calls]
+    outputs = [Text(' '.join(type_text(tensor.dtype, tensor.shape) for tensor in tensors[:4])
+                    + (f' +{len(tensors) - 4}' if len(tensors) > 4 else '')) for tensors in output_tensors]
     columns = [
         Column('call', [Text('#' + one_line(call.number, 20)) for call in calls], 0, right=True),
         Column('run', [Text(f'#{call.run}') for call in calls], 3, right=True),
         Column('t ms', [Text(milliseconds(call.started)) for call in calls], 4, right=True),
         Column('output', outputs, 1, least=14),
-        Column('bytes', [Text(size(sum(tensor.nbytes for tensor in made))) for made in held], 5, right=True),
-        Column('kept', [Text(' '.join(dict.fromkeys(tensor.level for tensor in made[:4]))) for made in held], 6),
+        Column('bytes', [Text(size(sum(tensor.nbytes for tensor in tensors))) for tensors in output_tensors], 5, right=True),
+        Column('kept', [Text(' '.join(dict.fromkeys(tensor.level for tensor in tensors[:4])))
+                        for tensors in output_tensors], 6),
         Column('result', [state(call) for call in calls], 2, least=10, folds=True)]
     return Page(lambda options: fitted_table(columns, options))
 

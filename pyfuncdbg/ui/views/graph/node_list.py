@@ -20,24 +20,24 @@ NEVER = ('did not run', 'not yet')
 """Feeds and fetches that are named."""
 
 
-def node_list_view(found: NodeList) -> Page:
+def node_list_view(nodes: NodeList) -> Page:
     """The list under what the runs are of."""
-    subject = label(f'run #{found.run} {found.label}' if found.run else found.label, 'bold', 80)
+    subject = label(f'run #{nodes.run} {nodes.label}' if nodes.run else nodes.label, 'bold', 80)
     title = Text.assemble(('graph of ', 'bold'), subject, overflow='fold')
-    title.append('' if found.run else f', {count(found.runs, "run")}')
-    if found.values_of and not found.run:
-        title.append(f'   values: run #{found.values_of}', 'dim')
-    for what, names in (('feeds', found.feeds), ('fetches', found.fetches)):
+    title.append('' if nodes.run else f', {count(nodes.runs, "run")}')
+    if nodes.values_of and not nodes.run:
+        title.append(f'   values: run #{nodes.values_of}', 'dim')
+    for what, names in (('feeds', nodes.feeds), ('fetches', nodes.fetches)):
         if names:
             more = f' +{len(names) - NAMES}' if len(names) > NAMES else ''
             title.append(f'   {what}: {", ".join(one_line(name, 40) for name in names[:NAMES])}{more}')
-    first = heading(found.total, 'node', shown=len(found.rows), filters=found.filters, sort=found.sort)
-    if not found.ops:
+    first = heading(nodes.total, 'node', shown=len(nodes.rows), filters=nodes.filters, sort=nodes.sort)
+    if not nodes.ops:
         first.append('   ops not recorded: --ops', 'yellow')
-    elif found.ran < found.total:
-        first.append(f'   {found.total - found.ran:,} {NEVER[found.live]}', 'blue')
+    elif nodes.ran < nodes.total:
+        first.append(f'   {nodes.total - nodes.ran:,} {NEVER[nodes.live]}', 'blue')
 
-    rows = found.rows
+    rows = nodes.rows
 
     def draw(options: ConsoleOptions) -> Table:
         wide = options.max_width >= WIDE
@@ -45,7 +45,7 @@ def node_list_view(found: NodeList) -> Page:
                  label(row.site.function, 'bold', 60) for row in rows]
         return fitted_table([
             Column('order', [Text(str(row.position)) for row in rows], 7, right=True),
-            Column('name', [_name(row, found) for row in rows], 0, least=20),
+            Column('name', [_name(row, nodes) for row in rows], 0, least=20),
             Column('type', kinds, 2, least=10),
             Column('function', [label(row.site.function if wide else '', 'bold', 60) for row in rows], 3, least=8),
             Column('inputs', [_inputs(row) for row in rows], 8, least=12),
@@ -53,17 +53,17 @@ def node_list_view(found: NodeList) -> Page:
             Column('calls', [_calls(row) for row in rows], 6, right=True),
             Column('time', [_took(row) for row in rows], 4, right=True),
             Column('output', [_typed(row) for row in rows], 5, least=10),
-            Column('value', [_value(row, found) for row in rows], 1, least=22)], options, sort=found.sort)
-    return Page(title, first, draw) if found.rows else Page(title, first)
+            Column('value', [_value(row, nodes) for row in rows], 1, least=22)], options, sort=nodes.sort)
+    return Page(title, first, draw) if nodes.rows else Page(title, first)
 
 
-def _ran(row: NodeListRow, found: NodeList) -> bool:
+def _ran(row: NodeListRow, nodes: NodeList) -> bool:
     """Whether it ran, as far as that is known."""
-    return row.time is not None or row.handle or row.unseen or row.perhaps > 0 or not (found.ops or row.site.function)
+    return row.time is not None or row.handle or row.unseen or row.perhaps > 0 or not (nodes.ops or row.site.function)
 
 
-def _name(row: NodeListRow, found: NodeList) -> Text:
-    style = 'blue' if not _ran(row, found) else 'red' if row.time is not None and (row.time.failed or row.time.bad) else ''
+def _name(row: NodeListRow, nodes: NodeList) -> Text:
+    style = 'blue' if not _ran(row, nodes) else 'red' if row.time is not None and (row.time.failed or row.time.bad) else ''
     return label(row.site.name, style, 300)
 
 
@@ -87,17 +87,17 @@ def _typed(row: NodeListRow) -> Text:
     return Text(type_text(row.value.dtype, row.value.shape) if row.value is not None and known else '', 'dim')
 
 
-def _value(row: NodeListRow, found: NodeList) -> Text:
+def _value(row: NodeListRow, nodes: NodeList) -> Text:
     if row.time is None and row.handle:
         return Text(f'held by {one_line(row.site.host, 40)}', 'dim')
     if row.time is None and row.unseen:
         return Text('not seen', 'dim')
     if row.time is None:
-        return Text('not known' if row.perhaps else '' if _ran(row, found) else NEVER[found.live], 'blue')
+        return Text('not known' if row.perhaps else '' if _ran(row, nodes) else NEVER[nodes.live], 'blue')
     words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
     text = Text().append(', '.join(words), 'bold red')
-    if row.value is None and found.values_of and row.time.calls and not found.run:
-        return text.append(' ' if words else '').append(f'not in run #{found.values_of}', 'dim')
+    if row.value is None and nodes.values_of and row.time.calls and not nodes.run:
+        return text.append(' ' if words else '').append(f'not in run #{nodes.values_of}', 'dim')
     return text.append(' ' if words else '').append_text(glimpse(row.value, typed=False))
 
 

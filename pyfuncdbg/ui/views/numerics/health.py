@@ -177,14 +177,14 @@ def _ways(outcomes: Sequence[NanOutcome]) -> list[Part]:
 
 def _ends(outcomes: Sequence[NanOutcome], stopped: bool) -> list[Part]:
     """'#3 norm[1]: masked by #5': what became of origins that reached no fetch."""
-    ended = [outcome for outcome in outcomes if not outcome.fetches]
+    without_fetch = [outcome for outcome in outcomes if not outcome.fetches]
     parts: list[Part] = []
-    for outcome in ended[:PATHS]:
+    for outcome in without_fetch[:PATHS]:
         call = outcome.origin.call
         parts.append(Text.assemble(f'{call_name(call)}: ', _outcome(outcome, stopped),
                                    overflow='fold'))
-    if len(ended) > PATHS:
-        parts.append(Text(f'{len(ended) - PATHS:,} further ones reached no fetch', 'dim'))
+    if len(without_fetch) > PATHS:
+        parts.append(Text(f'{len(without_fetch) - PATHS:,} further ones reached no fetch', 'dim'))
     return parts
 
 

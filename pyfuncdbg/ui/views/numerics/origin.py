@@ -139,13 +139,13 @@ def _numbered(rows: Sequence[int]) -> str:
     return f'row {listed}' if len(rows) == 1 else f'{len(rows):,} rows ({listed})'
 
 
-def _input(given: OriginInput, title: str) -> list[Part]:
+def _input(origin_input: OriginInput, title: str) -> list[Part]:
     """One input: its summary, and its values at the offending rows, or all if they are few."""
-    tensor = given.tensor
+    tensor = origin_input.tensor
     parts: list[Part] = [tensor_line(tensor, title)]
     if tensor.stats is not None and tensor.stats.size > 1:
         parts.append(lambda options: Padding(summary(tensor, options), (0, 0, 0, 2)))
-    parts += [_row(row) for row in given.rows]
+    parts += [_row(row) for row in origin_input.rows]
     if tensor.elements is not None:
         parts.append(Padding(element_table(tensor.elements), (0, 0, 0, 2)))
     return parts

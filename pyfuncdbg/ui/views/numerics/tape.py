@@ -118,12 +118,12 @@ def _derivative(tape: Tape) -> str:
 
 def _births(tape: Tape) -> list[Text]:
     """The steps where gradients became NaN or infinite, from finite ones."""
-    made: dict[str, list[TapeEdge]] = {}
+    edges_by_step: dict[str, list[TapeEdge]] = {}
     for edge in tape.edges:
         if serious(edge.gradient):
-            made.setdefault(edge.source, []).append(edge)
-    born = [(node, made[node.number][0]) for node in tape.nodes
-            if node.number in made and not any(serious(gradient) for gradient in node.incoming)]
+            edges_by_step.setdefault(edge.source, []).append(edge)
+    born = [(node, edges_by_step[node.number][0]) for node in tape.nodes
+            if node.number in edges_by_step and not any(serious(gradient) for gradient in node.incoming)]
     lines = [Text.assemble((f'{magnitude(edge.gradient)} begins in the backward step of ', 'bold red'), _step(node),
                            f', in the gradient of {one_line(edge.gradient.name, 60)}', overflow='fold')
              for node, edge in born[:NAMED]]
@@ -148,32 +148,32 @@ class _Tree:
     def lines(self, *, ascii_only: bool) -> list[Text]:
         """One for each step, reference and leaf."""
         bar, tee, corner = ('|  ', '|- ', '`- ') if ascii_only else ('│  ', '├─ ', '└─ ')
-        drawn: set[str] = set()
-        found: list[Text] = []
+        steps_drawn: set[str] = set()
+        lines: list[Text] = []
         stack: list[tuple[str, str, TapeEdge | None, str]] = [('', '', None, root) for root in reversed(self._roots)]
         while stack:
-            if len(drawn) >= STEPS:
-                found.append(Text(f'... {len(self._nodes) - len(drawn):,} further steps', 'dim'))
+            if len(steps_drawn) >= STEPS:
+                lines.append(Text(f'... {len(self._nodes) - len(steps_drawn):,} further steps', 'dim'))
                 break
             first, rest, edge, number = stack.pop()
-            again = number in drawn
-            found.append(self._line(first, edge, number, again=again))
+            again = number in steps_drawn
+            lines.append(self._line(first, edge, number, again=again))
             if again or number not in self._nodes:
                 continue
-            drawn.add(number)
-            below = self._below.get(number, [])
+            steps_drawn.add(number)
+            edges = self._below.get(number, [])
             for part in self._parts.get(number, ()):
-                drawn.add(part.number)
-                found.append(self._line(rest + (bar if len(below) > 1 else '   '), None, part.number, word='inside '))
-            if len(below) == 1:
-                stack.append((rest, rest, below[0], below[0].target))
+                steps_drawn.add(part.number)
+                lines.append(self._line(rest + (bar if len(edges) > 1 else '   '), None, part.number, word='inside '))
+            if len(edges) == 1:
+                stack.append((rest, rest, edges[0], edges[0].target))
                 continue
             deep = len(rest) >= 3 * DEEPEST
-            for i, inner in reversed(list(enumerate(below))):
-                last = i == len(below) - 1
+            for i, inner in reversed(list(enumerate(edges))):
+                last = i == len(edges) - 1
                 stack.append((rest if deep else rest + (corner if last else tee),
                               rest if deep else rest + ('   ' if last else bar), inner, inner.target))
-        return found
+        return lines
 
     def _line(self, indent: str, edge: TapeEdge | None, number: str, *, again: bool = False, word: str = '') -> Text:
         node = self._nodes.get(number)
@@ -237,15 +237,15 @@ _Row = tuple[Gradient, Text, str]
 def _rows(tape: Tape) -> list[_Row]:
     """One for each source that has a gradient; where the host does not tell them, for each edge that leaves the tape."""
     marks: Marks = {(mark.step, mark.slot): mark for mark in tape.checks}
-    found: list[_Row] = []
+    rows: list[_Row] = []
     if tape.sources:
         for source in tape.sources:
             if source.gradient is not None and not source.dead:
                 edges = [edge for edge in tape.leaves if edge.gradient.name == source.name]
                 mark = marks.get((edges[0].source, edges[0].slot)) if len(edges) == 1 else None
                 notes = ['rows of it (IndexedSlices)'] if source.rows else []
-                found.append((source.gradient, _remarks(source.gradient, mark, notes), makers(tape, source)))
-        return found
+                rows.append((source.gradient, _remarks(source.gradient, mark, notes), makers(tape, source)))
+        return rows
     nodes = {node.number: node.name for node in tape.nodes}
     return [(edge.gradient, _remarks(edge.gradient, marks.get((edge.source, edge.slot)), []), nodes.get(edge.source, ''))
             for edge in tape.leaves]

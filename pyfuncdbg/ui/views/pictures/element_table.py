@@ -76,10 +76,10 @@ def element(value: Any, precision: int = 6) -> str:
     return f'<{type(value).__name__}>'          # an object of the user's: its repr may be huge, or may raise
 
 
-def _rows(found: Elements, values: np.ndarray) -> list[_Row]:
-    if not found.axes:
+def _rows(elements: Elements, values: np.ndarray) -> list[_Row]:
+    if not elements.axes:
         return [_Row((), (), [_plain(values.reshape(1)).tolist()[0]])]
-    *axes, last = (indices.tolist() for indices in found.axes)
+    *axes, last = (indices.tolist() for indices in elements.axes)
     rows = _plain(values).reshape(-1, len(last)).tolist()
     return [_Row(prefix, tuple(last), row) for prefix, row in zip(itertools.product(*axes), rows, strict=True)]
 

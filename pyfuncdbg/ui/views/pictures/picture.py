@@ -63,11 +63,11 @@ def choose_axes(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> 
     Axes of one element are left out. Of more than two others, the last two are drawn; of images, height and width.
     """
     long = [axis for axis, size in enumerate(shape) if size != 1] or [len(shape) - 1]
-    drawn = long[-2:]
+    axes = long[-2:]
     if len(long) > 2 and shape[long[-1]] <= _CHANNELS < min(shape[long[-2]], shape[long[-3]]):
-        drawn = long[-3:-1]
+        axes = long[-3:-1]
     at = near if near is not None and has_index(near, shape) else None
-    return tuple(slice(None) if axis in drawn else (at[axis] if at is not None else 0) for axis in range(len(shape)))
+    return tuple(slice(None) if axis in axes else (at[axis] if at is not None else 0) for axis in range(len(shape)))
 
 
 if __name__ == '__main__':

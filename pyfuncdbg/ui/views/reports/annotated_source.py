@@ -20,44 +20,44 @@ NAME = 48
 
 def annotated_source_view(listing: AnnotatedListing) -> Page:
     """The lines under what is known of the file."""
-    found, missing = listing.source, listing.missing
-    title = Text(one_line(found.filename), 'bold underline', overflow='fold')
-    first = heading(found.marked, 'line with nodes', plural='lines with nodes', shown=found.shown, filters=listing.filters)
-    first.append(f'   {count(found.nodes, "node")}, {count(found.calls, "call")}, {seconds(found.own)}')
+    source, missing = listing.source, listing.missing
+    title = Text(one_line(source.filename), 'bold underline', overflow='fold')
+    first = heading(source.marked, 'line with nodes', plural='lines with nodes', shown=source.shown, filters=listing.filters)
+    first.append(f'   {count(source.nodes, "node")}, {count(source.calls, "call")}, {seconds(source.own)}')
     parts: list[Part] = [title, first]
-    parts += [Text(one_line(warning, 400), 'yellow', overflow='fold') for warning in found.warnings]
+    parts += [Text(one_line(warning, 400), 'yellow', overflow='fold') for warning in source.warnings]
     if (note := unlocated_count(missing.before, missing.imported)) is not None:
         parts.append(note)
-    if found.lines:
-        parts.append(lambda options: Text('\n').join(cut_line(row, options.max_width) for row in _rows(found, options)))
+    if source.lines:
+        parts.append(lambda options: Text('\n').join(cut_line(row, options.max_width) for row in _rows(source, options)))
     return Page(*parts)
 
 
-def _rows(found: AnnotatedSource, options: ConsoleOptions) -> list[Text]:
-    width = len(str(found.lines[-1].number))
-    codes = highlight([line.text if line.known else '' for line in found.lines])
+def _rows(source: AnnotatedSource, options: ConsoleOptions) -> list[Text]:
+    width = len(str(source.lines[-1].number))
+    codes = highlight([line.text if line.known else '' for line in source.lines])
     rows: list[Text] = []
     last = 0
-    for line, code in zip(found.lines, codes, strict=True):
+    for line, code in zip(source.lines, codes, strict=True):
         if line.number > last + 1:
             missing = line.number - last - 1
             rows.append(Text(f'  {"...":>{width}}  ' + f'{count(missing, "line")}', 'dim'))
         last = line.number
-        rows += [_line(found, line, code, width, options), *(_node(node, width) for node in line.nodes)]
+        rows += [_line(source, line, code, width, options), *(_node(node, width) for node in line.nodes)]
         if line.more:
             further = f'... {count(line.more, "further node")}, --nodes K shows more'
             rows.append(Text(' ' * (width + BAR + 5) + further, 'dim'))
-    if found.length > last:
-        rows.append(Text(f'  {"...":>{width}}  {count(found.length - last, "line")}', 'dim'))
+    if source.length > last:
+        rows.append(Text(f'  {"...":>{width}}  {count(source.length - last, "line")}', 'dim'))
     return rows
 
 
-def _line(found: AnnotatedSource, line: AnnotatedLine, code: Text, width: int, options: ConsoleOptions) -> Text:
-    mark = '>' if line.number == found.current else ' '
+def _line(source: AnnotatedSource, line: AnnotatedLine, code: Text, width: int, options: ConsoleOptions) -> Text:
+    mark = '>' if line.number == source.current else ' '
     row = Text(no_wrap=True)
-    row.append(mark, 'bold red').append('B' if line.number in found.breakpoints else ' ', 'bold red')
+    row.append(mark, 'bold red').append('B' if line.number in source.breakpoints else ' ', 'bold red')
     row.append(f'{line.number:>{width}} ', 'bold' if line.nodes or mark == '>' else 'dim')
-    share = line.own / found.own if found.own > 0 else 0.0
+    share = line.own / source.own if source.own > 0 else 0.0
     row.append(cost_bar(share, BAR, ascii_only=options.ascii_only), 'yellow' if share >= 0.25 else 'cyan').append(' ')
     return row.append_text(code if line.known else Text('(this line is not in the trace)', 'dim'))
 

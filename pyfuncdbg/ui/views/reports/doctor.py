@@ -25,19 +25,19 @@ NAMES = {'leak': 'LEAK', 'tape cache': 'LEAK OF TAPES', 'shape': 'SHAPE LOST', '
 
 def doctor_view(diagnosis: Diagnosis) -> Page:
     """All findings, then how far one may rely on them."""
-    found = diagnosis.findings
+    findings = diagnosis.findings
     title = Text(overflow='fold')
-    title.append(count(len(found), 'finding'), 'bold red' if found else 'bold green')
+    title.append(count(len(findings), 'finding'), 'bold red' if findings else 'bold green')
     judged = f'   {count(diagnosis.calls, "call")} at {count(diagnosis.sites, "script op")} judged'
     examined = [f', {one_line(name, 20)} {one_line(version, 20)}' for name, version in diagnosis.frameworks.items()]
     title.append(''.join([judged, *examined]), 'dim')
     parts: list[Part] = [title]
-    for number, finding in enumerate(found, 1):
+    for number, finding in enumerate(findings, 1):
         parts += [Text(), *_paragraph(number, finding)]
     if diagnosis.uses:
         parts += [Text(), lambda options: _uses(diagnosis.uses, options)]
     notes = _notes(diagnosis)
-    return Page(*parts, *([Text()] if (found or diagnosis.uses) and notes else []), *notes)
+    return Page(*parts, *([Text()] if (findings or diagnosis.uses) and notes else []), *notes)
 
 
 def _uses(uses: Sequence[InterpreterUse], options: ConsoleOptions) -> Table:
@@ -106,16 +106,16 @@ def _break_line(line: str, width: int) -> list[str]:
 
 def _figure(name: str, value: Figure) -> str:
     """'20 entries', 'held 7.6 KB', 'CPU 1.2 s', 'share of its time 83%'."""
-    shown = one_line(name, 60)
+    label_text = one_line(name, 60)
     if isinstance(value, str):
-        return f'{shown} {one_line(value, 60)}'
+        return f'{label_text} {one_line(value, 60)}'
     if name.endswith('bytes'):
-        return f'{shown.removesuffix("bytes").rstrip(" ,")} {size(int(value))}'
+        return f'{label_text.removesuffix("bytes").rstrip(" ,")} {size(int(value))}'
     if name.endswith('seconds'):
-        return f'{shown.removesuffix("seconds").rstrip(" ,")} {seconds(float(value))}'.strip()
+        return f'{label_text.removesuffix("seconds").rstrip(" ,")} {seconds(float(value))}'.strip()
     if 'share' in name:
-        return f'{shown} {value:.0%}'
-    return f'{shown} {value:,}' if isinstance(value, int) else f'{shown} {value:.4g}'
+        return f'{label_text} {value:.0%}'
+    return f'{label_text} {value:,}' if isinstance(value, int) else f'{label_text} {value:.4g}'
 
 
 def _notes(diagnosis: Diagnosis) -> list[Part]:

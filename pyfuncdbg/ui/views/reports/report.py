@@ -298,15 +298,15 @@ def _failed(failure: FailureGroup, summary: TraceSummary) -> list[Part]:
 
 
 def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
-    shown, labels = uses[:SITES], labels_by_site(use.site for use in uses)
+    listed_uses, labels = uses[:SITES], labels_by_site(use.site for use in uses)
     functions = [Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line),
-                               creation_note(labels.get((use.site.process, use.site.id)))) for use in shown]
+                               creation_note(labels.get((use.site.process, use.site.id)))) for use in listed_uses]
     table = fitted_table([
-        Column('site', [label(use.site.name, limit=40) for use in shown], 0, least=16),
-        Column('calls', [Text(with_retries(f'{use.calls:,}', use.retries)) for use in shown], 1, right=True),
-        Column('errors', [Text(f'{use.failed:,}', 'red' if use.failed else 'dim') for use in shown], 3, right=True),
-        Column('total', [Text(seconds(use.total)) for use in shown], 2, right=True),
-        Column('mean', [Text('' if use.mean is None else seconds(use.mean)) for use in shown], 5, right=True),
+        Column('site', [label(use.site.name, limit=40) for use in listed_uses], 0, least=16),
+        Column('calls', [Text(with_retries(f'{use.calls:,}', use.retries)) for use in listed_uses], 1, right=True),
+        Column('errors', [Text(f'{use.failed:,}', 'red' if use.failed else 'dim') for use in listed_uses], 3, right=True),
+        Column('total', [Text(seconds(use.total)) for use in listed_uses], 2, right=True),
+        Column('mean', [Text('' if use.mean is None else seconds(use.mean)) for use in listed_uses], 5, right=True),
         Column('function', functions, 4, least=16, folds=True)], options)
     more = [Text(f'... {len(uses) - SITES:,} more', 'dim')] if len(uses) > SITES else []
     return Page(table, *more)

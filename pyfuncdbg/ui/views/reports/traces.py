@@ -34,22 +34,22 @@ def _short(program: str) -> str:
 
 
 def _verdict(trace: TraceEntry) -> Text:
-    said = []
+    words = []
     if trace.recording:
-        said.append((f'process {trace.recording} records there', 'green'))
+        words.append((f'process {trace.recording} records there', 'green'))
     if trace.damage:
-        said.append((f'damaged: {one_line(trace.damage[0], 200)}', 'yellow'))
+        words.append((f'damaged: {one_line(trace.damage[0], 200)}', 'yellow'))
     if trace.died:
-        said.append((f'died of {one_line(trace.died.partition(":")[0], 60)}', 'bold red'))
+        words.append((f'died of {one_line(trace.died.partition(":")[0], 60)}', 'bold red'))
     if trace.failed:
-        said.append((f'{count(trace.failed, "call")} raised', 'red'))
+        words.append((f'{count(trace.failed, "call")} raised', 'red'))
     if trace.bad:
-        said.append((f'NaN or Inf in {count(trace.bad, "call")}', 'red'))
+        words.append((f'NaN or Inf in {count(trace.bad, "call")}', 'red'))
     elif trace.bad_elsewhere:
-        said.append(('NaN or Inf in runs or nodes', 'red'))
-    if not said:
-        said.append(('no call raised, no NaN or Inf' if trace.calls else 'no call', 'dim'))
-    return Text(', ').join(Text(*each) for each in said)
+        words.append(('NaN or Inf in runs or nodes', 'red'))
+    if not words:
+        words.append(('no call raised, no NaN or Inf' if trace.calls else 'no call', 'dim'))
+    return Text(', ').join(Text(*each) for each in words)
 
 
 if __name__ == '__main__':

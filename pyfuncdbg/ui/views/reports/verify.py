@@ -31,28 +31,29 @@ SHORT = 0.05
 """Seconds below which a ratio is mostly noise."""
 
 
-def verify_view(found: Any) -> Page:
+def verify_view(outcome: Any) -> Page:
     """The answer first.
 
     Args:
-        found: A `programs.verify.Verification`.
+        outcome: A `programs.verify.Verification`.
     """
-    command = one_line(shlex.join(found.command), 120)
-    verdict, style, says = _VERDICTS[found.answer]
+    command = one_line(shlex.join(outcome.command), 120)
+    verdict, style, says = _VERDICTS[outcome.answer]
     parts: list[Part] = [Text.assemble((f'{verdict}  ', style), label(command), f' {says}', overflow='fold')]
-    if found.recorded != 'not known':
-        parts += [_claim('recorded', 'without --ops', found.recorded),
-                  _claim('stepped', '--ops, breakpoints on nodes', found.stepped)]
-    ended = f'raised {one_line(found.exception, 80)}, ' if found.exception else ''
-    parts.append(Text(f'compared: {count(found.values, "tensor")} of {count(found.results, "result")}, '
-                      f'{size(found.stdout)} of stdout, {size(found.stderr)} of stderr; {ended}exit code {found.exit_code}',
+    if outcome.recorded != 'not known':
+        parts += [_claim('recorded', 'without --ops', outcome.recorded),
+                  _claim('stepped', '--ops, breakpoints on nodes', outcome.stepped)]
+    ended = f'raised {one_line(outcome.exception, 80)}, ' if outcome.exception else ''
+    parts.append(Text(f'compared: {count(outcome.values, "tensor")} of {count(outcome.results, "result")}, '
+                      f'{size(outcome.stdout)} of stdout, {size(outcome.stderr)} of stderr; '
+                      f'{ended}exit code {outcome.exit_code}',
                       overflow='fold'))
-    for difference in found.differences:
+    for difference in outcome.differences:
         parts.append(_difference(difference))
-    if found.costs:
-        parts.append(lambda options: _table(found.costs, options))
-        note = f'median of {count(found.repeats, "run")}, without start-up'
-        if found.costs[0].seconds < SHORT:
+    if outcome.costs:
+        parts.append(lambda options: _table(outcome.costs, options))
+        note = f'median of {count(outcome.repeats, "run")}, without start-up'
+        if outcome.costs[0].seconds < SHORT:
             note += f'; the program runs for less than {seconds(SHORT)}: the ratios are mostly noise'
         parts.append(Text(note, 'dim'))
     return Page(*parts)

@@ -41,7 +41,7 @@ def cut_line(line: Text, width: int) -> Text:
 def rows(listing: Listing, *, dedent: bool = False) -> list[Text]:
     """Every line with its marks and number."""
     width = len(str(listing.last))
-    found = []
+    texts = []
     for number, code in enumerate(highlight(listing.lines, dedent=dedent), listing.first):
         mark = '>' if number == listing.current else '>>' if number == listing.raised else ''
         broken = 'B' if number in listing.breakpoints else ' '
@@ -50,20 +50,20 @@ def rows(listing: Listing, *, dedent: bool = False) -> list[Text]:
         row.append_text(code)
         if number == listing.current:
             row.stylize('bold')
-        found.append(row)
-    return found
+        texts.append(row)
+    return texts
 
 
 def highlight(lines: Sequence[str], *, dedent: bool = False) -> list[Text]:
     """Lines of Python in colour; control characters as escapes."""
-    shown = [shorten(visible(line), WIDEST) for line in lines]
+    safe_lines = [shorten(visible(line), WIDEST) for line in lines]
     if dedent:
-        shown = textwrap.dedent('\n'.join(line or ' ' for line in shown)).split('\n')
-    text = _syntax().highlight('\n'.join(shown))
-    found = list(text.split('\n', allow_blank=True))[:len(shown)]
-    for line in found:
+        safe_lines = textwrap.dedent('\n'.join(line or ' ' for line in safe_lines)).split('\n')
+    text = _syntax().highlight('\n'.join(safe_lines))
+    highlighted = list(text.split('\n', allow_blank=True))[:len(safe_lines)]
+    for line in highlighted:
         line.rstrip()
-    return found + [Text()] * (len(shown) - len(found))
+    return highlighted + [Text()] * (len(safe_lines) - len(highlighted))
 
 
 @lru_cache(1)

@@ -38,35 +38,36 @@ class TensorChange:
 
 def change_view(change: TensorChange, *, limit: int = SHOWN) -> Page:
     """The number of changed elements, the greatest difference and the first, a picture of the differences, elements."""
-    found = change.difference
-    name = Text(one_line(found.tensor, 100), 'bold')
+    difference = change.difference
+    name = Text(one_line(difference.tensor, 100), 'bold')
     titles = label(f'{change.title}, since {change.before_title}', 'dim')
-    if found.elements < 0:
-        sides = [f'{dtype} {list(shape)}' for dtype, shape in zip(found.dtypes, found.shapes, strict=True)]
-        return Page(Text.assemble(name, f'  another {"shape" if found.shapes[0] != found.shapes[1] else "dtype"}: '
-                                  f'{one_line(" -> ".join(sides))}', overflow='fold'), titles, _bad(found))
+    if difference.elements < 0:
+        sides = [f'{dtype} {list(shape)}' for dtype, shape in zip(difference.dtypes, difference.shapes, strict=True)]
+        return Page(Text.assemble(name, f'  another {"shape" if difference.shapes[0] != difference.shapes[1] else "dtype"}: '
+                                  f'{one_line(" -> ".join(sides))}', overflow='fold'), titles, _bad(difference))
     size = change.values.size
-    if found.same:
+    if difference.same:
         words = 'as before' if size == 1 else f'each of {size:,} elements as before'
-        return Page(Text.assemble(name, f'  {words}', overflow='fold'), titles, *([_bad(found)] if found.bad[1] else []))
+        return Page(Text.assemble(name, f'  {words}', overflow='fold'), titles,
+                    *([_bad(difference)] if difference.bad[1] else []))
     parts: list[Part] = [
-        Text.assemble(name, (f'  {found.elements:,} of {size:,} elements changed', 'bold'), overflow='fold'), titles]
-    if found.greatest is not None and found.at is not None and found.greatest > 0:
-        parts.append(Text(f'max |difference| {value(found.greatest)} at {list(found.at)}', overflow='fold'))
-    parts.append(_bad(found))
+        Text.assemble(name, (f'  {difference.elements:,} of {size:,} elements changed', 'bold'), overflow='fold'), titles]
+    if difference.greatest is not None and difference.at is not None and difference.greatest > 0:
+        parts.append(Text(f'max |difference| {value(difference.greatest)} at {list(difference.at)}', overflow='fold'))
+    parts.append(_bad(difference))
     before, after = as_numbers(change.before), as_numbers(change.values)
     if before is not None and after is not None:
         apart = distances(before, after)
         if has_picture(apart):
-            parts += [Text('|difference|', 'dim'), Picture(apart, found.first)]
+            parts += [Text('|difference|', 'dim'), Picture(apart, difference.first)]
     parts.append(_table(change, limit))
     return Page(*parts)
 
 
-def _bad(found: Difference) -> Text:
-    before, after = found.bad
+def _bad(difference: Difference) -> Text:
+    before, after = difference.bad
     if not before and not after:
-        return Text('every element is finite, before and after' if found.greatest is not None else '', 'dim')
+        return Text('every element is finite, before and after' if difference.greatest is not None else '', 'dim')
     return Text(f'not finite: {before:,} before, {after:,} after', 'bold red' if after > before else '')
 
 

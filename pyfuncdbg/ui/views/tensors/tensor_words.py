@@ -70,10 +70,10 @@ def _shown(each: Any) -> str:
 
 
 def _elements(tensor: TensorRecord) -> str:
-    found = tensor.elements
-    if found is None or found.values is None or not 0 < found.values.size <= _SMALL:
+    elements = tensor.elements
+    if elements is None or elements.values is None or not 0 < elements.values.size <= _SMALL:
         return ''
-    return one_line('= ' + ' '.join(map(_shown, found.values.ravel().tolist())), 60)
+    return one_line('= ' + ' '.join(map(_shown, elements.values.ravel().tolist())), 60)
 
 
 def _range(tensor: TensorRecord) -> str:

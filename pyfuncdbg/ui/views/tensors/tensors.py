@@ -56,13 +56,13 @@ class TensorListing:
     symbolic: int = 0
 
 
-def tensor_table(found: TensorListing) -> Page:
+def tensor_table(listing: TensorListing) -> Page:
     """Output tensors, one a line."""
-    first = tensor_heading(found.total, len(found.rows), filters=found.filters, sort=found.sort, bad=found.bad,
-                           dropped=found.dropped)
-    if found.symbolic:
-        first.append(f'   {found.symbolic:,} symbolic of traced gradients not listed: tape', 'dim')
-    return Page(first, lambda options: _table(found, options)) if found.rows else Page(first)
+    first = tensor_heading(listing.total, len(listing.rows), filters=listing.filters, sort=listing.sort, bad=listing.bad,
+                           dropped=listing.dropped)
+    if listing.symbolic:
+        first.append(f'   {listing.symbolic:,} symbolic of traced gradients not listed: tape', 'dim')
+    return Page(first, lambda options: _table(listing, options)) if listing.rows else Page(first)
 
 
 def tensor_heading(total: int, shown: int, *, filters: Mapping[str, object] | None, sort: str, bad: int,
@@ -72,12 +72,12 @@ def tensor_heading(total: int, shown: int, *, filters: Mapping[str, object] | No
     return first.append(f'   {bad:,} non-finite', 'bold red') if bad else first
 
 
-def _table(found: TensorListing, options: ConsoleOptions) -> Table:
-    rows = found.rows
+def _table(listing: TensorListing, options: ConsoleOptions) -> Table:
+    rows = listing.rows
     wide = options.max_width >= WIDE
     stats = [tensor.stats for _, tensor in rows]
     columns = [
-        Column('time ms', [Text(milliseconds(available_at(*row) - found.begun)) for row in rows], 5, right=True),
+        Column('time ms', [Text(milliseconds(available_at(*row) - listing.begun)) for row in rows], 5, right=True),
         Column('name', [label(tensor_name(*row)) for row in rows], 0, least=32 if wide else 20),
         Column('call', [maker_text(call) for call, _ in rows], 3),
         Column('kind', [label(kind_of(*row)) for row in rows], 7, least=8),
@@ -85,8 +85,8 @@ def _table(found: TensorListing, options: ConsoleOptions) -> Table:
         Column('bytes', [Text(size(tensor.nbytes)) for _, tensor in rows], 6, right=True),
         Column('min |hist| max', [spread(one, options, wide=wide) for one in stats], 2),
         Column('mean', [Text('' if one is None else value(one.mean)) for one in stats], 8, right=True),
-        Column('flags', [remarks(*row, found.verdicts.get(row[0].number)) for row in rows], 1, least=16, folds=True)]
-    return fitted_table(columns, options, sort=_sorted_column(found.sort))
+        Column('flags', [remarks(*row, listing.verdicts.get(row[0].number)) for row in rows], 1, least=16, folds=True)]
+    return fitted_table(columns, options, sort=_sorted_column(listing.sort))
 
 
 def _sorted_column(sort: str) -> str:
@@ -173,16 +173,17 @@ class LiveList:
     nodes: tuple[LiveNode, ...]
 
 
-def live_view(found: LiveList) -> Page:
+def live_view(tensors: LiveList) -> Page:
     """`lt` in mid-run."""
-    rows = found.rows
-    first = heading(found.total, 'tensor', shown=len(rows), filters=found.filters, sort=found.sort)
-    first.append(f'   run #{found.run} now, ' + (f"at '{one_line(found.node, 60)}'" if found.node else 'at its end'), 'dim')
+    rows = tensors.rows
+    first = heading(tensors.total, 'tensor', shown=len(rows), filters=tensors.filters, sort=tensors.sort)
+    place = f"at '{one_line(tensors.node, 60)}'" if tensors.node else 'at its end'
+    first.append(f'   run #{tensors.run} now, {place}', 'dim')
 
     def draw(options: ConsoleOptions) -> Table:
         words = [_HANDLE if row.standing == 'here' and row.tensor is None else _WORDS[row.standing] for row in rows]
         return _live_table([row.name for row in rows], [row.op_type for row in rows], [row.tensor for row in rows], words,
-                           found.sort, options)
+                           tensors.sort, options)
     return Page(first, draw) if rows else Page(first)
 
 
@@ -196,10 +197,10 @@ class FeedList:
     live: bool
 
 
-def feeds_view(found: FeedList) -> Page:
+def feeds_view(feeds: FeedList) -> Page:
     """`pf`."""
-    rows = found.rows
-    first = Text(f'run #{found.run} {one_line(found.label, 60)}: {len(rows)} feed{"s" * (len(rows) != 1)}', 'bold')
+    rows = feeds.rows
+    first = Text(f'run #{feeds.run} {one_line(feeds.label, 60)}: {len(rows)} feed{"s" * (len(rows) != 1)}', 'bold')
 
     def draw(options: ConsoleOptions) -> Table:
         return _live_table([tensor.name for tensor in rows], [''] * len(rows), rows, [''] * len(rows), '', options)

@@ -43,10 +43,10 @@ def value_view(tensor: TensorRecord, title: str, values: np.ndarray | None, *, i
     if index:
         line = Text.assemble((one_line(index, 60), 'bold'), ' of ', line, overflow='fold')
     parts: list[Part] = [line, label(title, 'dim')]
-    told = Text('; ').join(part for part in (where_bad(values) if values is not None else Text(),
-                                             origin_line(origin) if origin is not None else Text()) if part)
-    if told:
-        parts.append(Text.assemble(('not finite: ', 'red'), told, overflow='fold'))
+    summary_line = Text('; ').join(part for part in (where_bad(values) if values is not None else Text(),
+                                                     origin_line(origin) if origin is not None else Text()) if part)
+    if summary_line:
+        parts.append(Text.assemble(('not finite: ', 'red'), summary_line, overflow='fold'))
     parts.append(lambda options: summary(tensor, options))
     if values is not None:
         parts += _shown(tensor, values, limit, ranges, drawn=drawn, whole=not index)
@@ -95,11 +95,11 @@ def where_bad(values: np.ndarray) -> Text:
     bad = ~np.isfinite(numbers)
     if not bad.any() or bad.all():
         return Text()
-    found: list[tuple[float, int, list[int]]] = []
+    axis_hits: list[tuple[float, int, list[int]]] = []
     for axis in range(values.ndim):
         hit = np.flatnonzero(bad.any(axis=tuple(other for other in range(values.ndim) if other != axis))).tolist()
-        found.append((len(hit) / values.shape[axis], axis, hit))
-    part, axis, hit = min(found)
+        axis_hits.append((len(hit) / values.shape[axis], axis, hit))
+    part, axis, hit = min(axis_hits)
     if part > 0.5:
         return Text()
     names = ('row', 'column') if values.ndim == 2 else tuple(f'axis {i} at' for i in range(values.ndim))
@@ -125,14 +125,14 @@ def _in_ranges(values: np.ndarray, ranges: Ranges) -> np.ndarray | None:
     return inside
 
 
-def _matches(values: np.ndarray, ranges: Ranges, count: int, found: Sequence[Sequence[int]]) -> Text:
+def _matches(values: np.ndarray, ranges: Ranges, count: int, indices: Sequence[Sequence[int]]) -> Text:
     words = ', '.join(f'[{low:g}, {high:g}]' for low, high in ranges)
     text = Text.assemble((f'{count:,} of {values.size:,} elements in {words}, marked *', 'bold'), overflow='fold')
     numbers = as_numbers(values)
     shown = values if numbers is None else numbers
-    if found:
-        listed = ', '.join(f'{index}: {element(shown[tuple(index)].item(), 4)}' for index in found)
-        text.append(f'; at {listed}{", ..." * (count > len(found))}')
+    if indices:
+        listed = ', '.join(f'{index}: {element(shown[tuple(index)].item(), 4)}' for index in indices)
+        text.append(f'; at {listed}{", ..." * (count > len(indices))}')
     return text
 
 

@@ -80,12 +80,12 @@ def variables_table(variables: Sequence[NamedValue], *, indent: int = 0, rows: i
         grid.add_column(no_wrap=rows == 1, overflow='ellipsis' if rows == 1 else 'fold')
         ascii_only = options.ascii_only
         for variable in variables:
-            shown = inline(variable.value, ascii_only=ascii_only)
+            text = inline(variable.value, ascii_only=ascii_only)
             if variable.note:
-                shown = Text.assemble(shown, (f'  {one_line(variable.note, 60)}', 'dim'))
+                text = Text.assemble(text, (f'  {one_line(variable.note, 60)}', 'dim'))
             if ascii_only and rows == 1:
-                shown.truncate(max(4, options.max_width - names - indent - 2), overflow='crop')
-            grid.add_row(Text(' ' * indent + one_line(variable.name, 30), 'bold'), shown)
+                text.truncate(max(4, options.max_width - names - indent - 2), overflow='crop')
+            grid.add_row(Text(' ' * indent + one_line(variable.name, 30), 'bold'), text)
         return grid
     return Page(draw)
 
