@@ -149,7 +149,7 @@ def test_the_command_and_the_option_have_one_grammar(debugger, typed, text, fact
 
 @pytest.mark.parametrize(('place', 'message'), [
     ('norm --eror', "unrecognized arguments: --eror. Did you mean '--error'"), ('norm --every x', "'x' is not an integer"),
-    ('norm --once other', "comes 'if' and a condition or nothing, not 'other'"),
+    ('norm --once other', "expected 'if CONDITION' or nothing after the options of break, not 'other'"),
     ('norm --error --before', 'not allowed with'),
     ('model.py:3 --error', '--error is for calls'), ('norm --every 0', "'0' is not an integer")])
 def test_a_wrong_option_of_the_command_line(debugger, place, message):
@@ -193,7 +193,7 @@ def test_at_a_stop_the_function_is_known(at_stop, debugger):
                              'break out if inputs[0].max() > 3', 'break #1', f'break {__file__}:{LINE} if y.sum() > 100')
     assert answers[0].startswith("! bad condition: unknown name 'q'; the function has x, k.")
     assert answers[1] == 'breakpoint 2 set at function if x.sum() > 2 and k == 2   inside   norm\n'
-    assert 'is over already' in answers[3]
+    assert 'call #1 is over: this is #' in answers[3]
     assert stops == [('before', 'breakpoint 1'), ('call', 'breakpoint 2'), ('before', 'breakpoint 3')]
 
 

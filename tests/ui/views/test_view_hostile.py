@@ -47,7 +47,7 @@ SPECIAL = {
     TensorChange: changes(),
     ('curve', 'array'): st.sampled_from([array.ravel() for array in hostile.ARRAYS if has_picture(array)]),
     ('picture', 'array'): st.sampled_from([array for array in hostile.ARRAYS if has_picture(array)]),
-    ('swapped_view', 'again'): st.sampled_from(['run', 'call', '']),
+    ('swap_view', 'again'): st.sampled_from(['run', 'call', '']),
     (StopCard, 'values_are'): st.sampled_from(['changed', 'outputs', 'inputs', 'locals']),
     ('preview', 'precision'): st.integers(1, 17), ('element_table', 'precision'): st.integers(1, 17),
     ('variables_table', 'indent'): st.integers(0, 4),
