@@ -597,7 +597,7 @@ def test_locks_of_the_program_are_free_in_a_forked_child() -> None:
 def test_the_runtime_the_hooks_and_the_observers_name_no_op() -> None:
     import pyfuncdbg.tf  # noqa: F401  registers every op
     from pyfuncdbg.hosts.numpy.graph.definitions import registry
-    ops = {definition.name for definition in registry.registered()}
+    ops = {definition.name for definition in registry.registered_ops()}
     assert {'MatMul', 'EagerPyFunc'} <= ops
     rooms = PACKAGE / 'hosts' / 'numpy' / 'runtime', PACKAGE / 'hooks', PACKAGE / 'observers'
     found = [complaint for room in rooms for path in room.rglob('*.py')

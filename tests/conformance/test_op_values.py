@@ -11,7 +11,7 @@ import pytest
 from op_values import EXAMPLES
 from test_conformance import same
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import registered
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import registered_ops
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
 
 HERE = Path(__file__).parent
@@ -45,7 +45,7 @@ def values(backend: str) -> dict[str, Any]:
 
 
 def test_every_op_is_compared() -> None:
-    left = {d.name for d in registered() if signature(d.name) is not None and not EXAMPLES.get(d.name)
+    left = {d.name for d in registered_ops() if signature(d.name) is not None and not EXAMPLES.get(d.name)
             and not any(part in d.name for part in PROGRAMS)}
     assert left - SNIPPETS == set(), 'ops without an example in tests/hosts/numpy/ops/examples.py'
 

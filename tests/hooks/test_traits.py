@@ -55,4 +55,4 @@ def test_a_site_of_a_python_function_has_no_traits_by_itself() -> None:
 
 def test_our_ops_of_the_table_are_registered() -> None:
     assert {'If', 'While', 'Shape', 'ReadVariableOp', 'GatherV2', 'Cholesky', 'EagerPyFunc', 'EagerPyFuncGrad'} <= {
-        definition.name for definition in registry.registered()}
+        definition.name for definition in registry.registered_ops()}

@@ -145,7 +145,7 @@ def _components(text: str) -> dict[str, Any]:
 
 
 @lru_cache(1024)
-def parsed(text: str) -> DeviceSpecV2:
+def parse_device(text: str) -> DeviceSpecV2:
     """The parts of a device name.
 
     Raises:
@@ -160,13 +160,13 @@ def canonical(device: Any) -> str:
     Raises:
         ValueError: A part that is none.
     """
-    return device.to_string() if isinstance(device, DeviceSpecV2) else parsed(str(device)).to_string()
+    return device.to_string() if isinstance(device, DeviceSpecV2) else parse_device(str(device)).to_string()
 
 
 @lru_cache(4096)
-def merged(outer: str, inner: str) -> str:
+def merge_devices(outer: str, inner: str) -> str:
     """`inner`, with what it does not say taken from `outer`."""
-    return parsed(outer).make_merged_spec(parsed(inner)).to_string()  # type: ignore[no-any-return]
+    return parse_device(outer).make_merged_spec(parse_device(inner)).to_string()  # type: ignore[no-any-return]
 
 
 def place(op: Any, stack: Sequence[Any]) -> None:
@@ -184,4 +184,4 @@ def place(op: Any, stack: Sequence[Any]) -> None:
             named = entry(op) or ''             # as the function writes it
             op.device = named.to_string() if isinstance(named, DeviceSpecV2) else str(named)
         elif entry:
-            op.device = merged(entry, op.device)
+            op.device = merge_devices(entry, op.device)

@@ -56,7 +56,7 @@ def element(graph: SearchedGraph, known: Mapping[str, Operation], obj: Any, allo
     if isinstance(obj, bytes):
         obj = obj.decode()
     if isinstance(obj, str):
-        return _named(known, obj, allow_tensor, allow_operation)
+        return _find_by_name(known, obj, allow_tensor, allow_operation)
     if (isinstance(obj, SymbolicTensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
         if obj.graph is not graph:
             raise ValueError(f'{"Tensor" if isinstance(obj, SymbolicTensor) else "Operation"} {obj} is not an element of '
@@ -65,7 +65,7 @@ def element(graph: SearchedGraph, known: Mapping[str, Operation], obj: Any, allo
     raise TypeError(f'Can not convert a {type(obj).__name__} into a {wanted}.')
 
 
-def _named(known: Mapping[str, Operation], name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+def _find_by_name(known: Mapping[str, Operation], name: str, allow_tensor: bool, allow_operation: bool) -> Any:
     if ':' in name and allow_tensor:
         return _tensor(known, name)
     if ':' in name:

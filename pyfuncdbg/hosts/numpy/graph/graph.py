@@ -20,7 +20,7 @@ from pyfuncdbg.hosts.numpy.graph.control import ControlStack
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import with_rule
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, is_registered, lookup
-from pyfuncdbg.hosts.numpy.graph.definitions.shape_errors import completed
+from pyfuncdbg.hosts.numpy.graph.definitions.shape_errors import complete_shape_error
 from pyfuncdbg.hosts.numpy.graph.device_scopes import DeviceScopes
 from pyfuncdbg.hosts.numpy.graph.element_lookup import element, is_repeated
 from pyfuncdbg.hosts.numpy.graph.naming import GraphNames
@@ -123,7 +123,7 @@ class Graph(Collections):
             try:
                 types = definition.infer(admitted, attrs)
             except ValueError as error:
-                raise completed(error, op_type, full, admitted, control, attrs) from None
+                raise complete_shape_error(error, op_type, full, admitted, control, attrs) from None
             op = Operation(self, definition, full, admitted, types, attrs, control, creation_stack(), len(self._ops))
             self.placing.apply(op)
             self._control.add(op)

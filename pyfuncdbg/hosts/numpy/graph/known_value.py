@@ -23,13 +23,13 @@ def known_value(tensor: Any) -> Any:
         return None
     if op.type == CONSTANT:
         return np.asarray(op.attrs['value'])
-    outer: Any = captured(tensor)
+    outer: Any = captured_tensor(tensor)
     if outer is None or hasattr(outer, 'op') or not outer.dtype.is_numpy_compatible:
         return None
     return np.asarray(outer._value) if (outer.shape.num_elements() or 0) <= _SMALL else None
 
 
-def captured(tensor: Any) -> Tensor | None:
+def captured_tensor(tensor: Any) -> Tensor | None:
     """The outer tensor that one in a function represents, if it does."""
     op = tensor.op
     if op.type != INPUT or not op.graph.building_function:

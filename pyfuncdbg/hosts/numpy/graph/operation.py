@@ -8,10 +8,10 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.public_function import mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph.creation_stack import StackTrace
-from pyfuncdbg.hosts.numpy.graph.definitions.attributes import shown
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import displayed_attrs
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, Output
 from pyfuncdbg.hosts.numpy.graph.node_graph import NodeGraph
-from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor, evaluated
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor, evaluate
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
@@ -76,7 +76,7 @@ class Operation:
 
     def shown_attrs(self) -> dict[str, Any]:
         """The attrs that are data: those TensorFlow's NodeDef would have."""
-        return shown(self.type, self.inputs, self.outputs, self.attrs)
+        return displayed_attrs(self.type, self.inputs, self.outputs, self.attrs)
 
     @property
     def op_def(self) -> Any:
@@ -163,7 +163,7 @@ class Operation:
         Raises:
             ValueError: There is no session.
         """
-        evaluated(self, 'Cannot execute operation using `run()`', feed_dict, session)
+        evaluate(self, 'Cannot execute operation using `run()`', feed_dict, session)
 
     def __str__(self) -> str:
         return str(self.node_def)

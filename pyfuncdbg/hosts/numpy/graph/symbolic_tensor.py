@@ -84,7 +84,7 @@ class SymbolicTensor(Tensor):
         Raises:
             ValueError: There is no session.
         """
-        return evaluated(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
+        return evaluate(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
 
     def _elementwise(self) -> bool:
         return self.op.graph.building_function and thread_state.executing_eagerly_outside_functions()
@@ -134,7 +134,7 @@ def _clash(a: TensorShape, b: TensorShape) -> str:
             f'{texts[0]} and {texts[1]}.')
 
 
-def loaded(initializer: Any, feed_dict: Any, session: Any) -> None:
+def run_initializer(initializer: Any, feed_dict: Any, session: Any) -> None:
     """Run an initializer for another value.
 
     Raises:
@@ -146,7 +146,7 @@ def loaded(initializer: Any, feed_dict: Any, session: Any) -> None:
     session.run(initializer, feed_dict)
 
 
-def evaluated(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
+def evaluate(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
     """Run `fetch` in `session` or the thread's default session; `what` begins the error message."""
     tensor = 'eval' in what
     task, thing, call = ('evaluate tensor', 'tensor', 'eval') if tensor else ('execute operation', 'operation', 'run')

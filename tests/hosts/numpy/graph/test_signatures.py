@@ -2,7 +2,7 @@
 import pytest
 
 import pyfuncdbg.tf  # noqa: F401  registers every op
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import registered
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import registered_ops
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import _lines, signature
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -44,5 +44,5 @@ OWN = {'EagerPyFuncGrad', 'GatherV2Grad'}
 
 def test_our_ops_are_in_it() -> None:
     from pyfuncdbg.hosts.numpy.graph.definitions.attributes import _rules
-    missing = {d.name for d in registered()} & _rules().keys() - _lines().keys() - OWN
+    missing = {d.name for d in registered_ops()} & _rules().keys() - _lines().keys() - OWN
     assert missing == set(), 'add their lines to op_signatures.txt, as TensorFlow prints them in an error about a NodeDef'

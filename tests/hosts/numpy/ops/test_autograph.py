@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted
+from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import convert_function
 from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import operators
 
 
 def convert(function: Any) -> FunctionType:
     assert isinstance(function, FunctionType)
-    return converted(function, operators)
+    return convert_function(function, operators)
 
 
 def branches(x, y=3, *, k=4):

@@ -15,8 +15,8 @@ from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList
 def plan_steps(y: Any) -> list[tuple[str, Any]]:
     """Which nodes of the plan of a fetch stack something, and what."""
     from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
-    from pyfuncdbg.hosts.numpy.runtime.plans.plan import compiled
-    plan = compiled(y.graph, [y.op], [], [y], protect=True, hand_over=take_over)
+    from pyfuncdbg.hosts.numpy.runtime.plans.plan import compile_plan
+    plan = compile_plan(y.graph, [y.op], [], [y], protect=True, hand_over=take_over)
     return [(step.op.name, step.kernel.keywords['asked']) for step in plan.steps if step.recorded]
 
 

@@ -8,7 +8,7 @@ import pytest
 from examples import EXAMPLES, Example
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, lookup, no_gradient, registered
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, lookup, no_gradient, registered_ops
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
@@ -31,13 +31,13 @@ BY_VALUE = {'Where', 'Unique', 'UniqueWithCounts', 'ListDiff', 'DynamicStitch', 
 
 
 def test_every_differentiable_op_has_an_example() -> None:
-    wanted = {d.name for d in registered() if d.gradient not in (None, no_gradient)
+    wanted = {d.name for d in registered_ops() if d.gradient not in (None, no_gradient)
               and not d.name.startswith(('TensorList', 'Optional'))} - ELSEWHERE
     assert wanted - EXAMPLES.keys() == set()
 
 
 def test_examples_name_ops() -> None:
-    assert EXAMPLES.keys() - {d.name for d in registered()} == set()
+    assert EXAMPLES.keys() - {d.name for d in registered_ops()} == set()
 
 
 def tensors(example: Example) -> list[Tensor]:

@@ -13,7 +13,7 @@ from wrapped_calls import Keeper
 
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import kernel_for, lookup, registered
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import kernel_for, lookup, registered_ops
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 # Ops of one dtype and shape, so that any of them can follow any other.
@@ -146,7 +146,7 @@ def test_views_of_a_buffer_survive_its_reuse() -> None:
         assert [float(np.asarray(v).min()) for v in found[:3]] == [2.0, 2.0, 2.0]
 
 
-CHECKED = [(d.name, example) for d in registered() if not d.in_execution and not d.python
+CHECKED = [(d.name, example) for d in registered_ops() if not d.in_execution and not d.python
            for example in EXAMPLES.get(d.name, ())]
 
 

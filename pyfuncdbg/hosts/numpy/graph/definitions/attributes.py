@@ -244,7 +244,7 @@ def _rules() -> dict[str, list[tuple[str, str, str]]]:
 
 
 @functools.cache
-def _signed(op: str) -> list[tuple[str, str, str]] | None:
+def _registry_rules(op: str) -> list[tuple[str, str, str]] | None:
     """The rules of an op that is not in the table, as far as TensorFlow's own registry says them."""
     from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, for what few programs ask
     known = signature(op)
@@ -276,7 +276,8 @@ def _rule(text: str) -> tuple[str, str, str]:
     return text[:at], text[at:at + 1], text[at + 1:]
 
 
-def shown(op: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput], given: Mapping[str, Any]) -> dict[str, Any]:
+def displayed_attrs(op: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput],
+                    given: Mapping[str, Any]) -> dict[str, Any]:
     """The attrs of a node as TensorFlow's NodeDef has them.
 
     Args:
@@ -286,18 +287,18 @@ def shown(op: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput], 
         given: The attrs it was made with; those that begin with '_py' are private.
     """
     kept = {name: value for name, value in given.items() if not name.startswith('_py')}
-    rules = _rules().get(op) or _signed(op)
+    rules = _rules().get(op) or _registry_rules(op)
     if rules is None:
         return {'T': inputs[0].dtype, **kept} if inputs and 'dtype' not in kept else kept
     found = {name: value for name, value in kept.items() if name.startswith('_')}
     for name, source, detail in rules:
-        value = kept[name] if name in kept else _derived(source, detail, inputs, outputs)
+        value = kept[name] if name in kept else _derive_attr(source, detail, inputs, outputs)
         if value is not None:
             found[name] = value
     return found
 
 
-def _derived(source: str, detail: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput]) -> Any:
+def _derive_attr(source: str, detail: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput]) -> Any:
     if source == '#':
         return len(inputs) // int(detail[1:]) if detail.startswith('/') else len(inputs) - int(detail)
     if source == '=':
@@ -340,7 +341,7 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return float32(value)
     if isinstance(value, (str, bytes)):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, FunctionName):
         return value.name
     if hasattr(value, 'shape') and hasattr(value, 'dtype'):
@@ -359,7 +360,7 @@ _ESCAPES = {ord('"'): r'\"', ord("'"): r'\'', ord('\\'): r'\\', ord('\n'): r'\n'
 _BYTE = [_ESCAPES.get(b, chr(b) if 32 <= b < 127 else f'\\{b:03o}') for b in range(256)]
 
 
-def quoted(value: bytes | str) -> str:
+def quote(value: bytes | str) -> str:
     """A string in double quotes; what is not printable ASCII as octal."""
     data = value.encode() if isinstance(value, str) else value
     return '"' + ''.join([_BYTE[b] for b in data]) + '"'

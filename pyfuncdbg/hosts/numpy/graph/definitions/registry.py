@@ -133,7 +133,7 @@ class OpDef:
         return f'<OpDef {self.name}>'
 
 
-def differentiated(node: Node, grads: Sequence[Any], wanted: Sequence[bool]) -> Sequence[Any]:
+def apply_gradient(node: Node, grads: Sequence[Any], wanted: Sequence[bool]) -> Sequence[Any]:
     """Apply the gradient rule of a node that has one.
 
     Args:
@@ -164,7 +164,7 @@ _OPERATORS: dict[str, Kernel] = {
 _table: dict[str, OpDef] = {}
 
 
-def _completed() -> dict[str, OpDef]:
+def _complete_table() -> dict[str, OpDef]:
     """The table with every room of `ops` loaded."""
     lazy_ops.load(lazy_ops.VOCABULARY)
     return _table
@@ -187,19 +187,19 @@ def lookup(name: str) -> OpDef:
     try:
         return _table[name]
     except KeyError:
-        if (found := _completed().get(name)) is not None:
+        if (found := _complete_table().get(name)) is not None:
             return found
         raise UnimplementedError(None, None, f'Op type not registered {name!r}.{nearest(name, _table)}') from None
 
 
 def is_registered(name: str) -> bool:
     """Whether there is an op of this type."""
-    return name in _table or name in _completed()
+    return name in _table or name in _complete_table()
 
 
-def registered() -> tuple[OpDef, ...]:
+def registered_ops() -> tuple[OpDef, ...]:
     """All ops, by name: the tests check each because it exists."""
-    return tuple(definition for _, definition in sorted(_completed().items()))
+    return tuple(definition for _, definition in sorted(_complete_table().items()))
 
 
 def kernel_for(definition: OpDef, dtype: np.dtype[Any] | None) -> Kernel:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.attributes import short_shape, shown, summary
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import displayed_attrs, short_shape, summary
 from pyfuncdbg.hosts.numpy.graph.known_value import known_value
 
 
-def completed(error: ValueError, op: str, name: str, inputs: Sequence[Any], control: Sequence[Any],
-              attrs: Mapping[str, Any]) -> ValueError:
+def complete_shape_error(error: ValueError, op: str, name: str, inputs: Sequence[Any], control: Sequence[Any],
+                         attrs: Mapping[str, Any]) -> ValueError:
     """The error of `create_op` for what the shape rule of `op` raised.
 
     Args:
@@ -28,7 +28,7 @@ def completed(error: ValueError, op: str, name: str, inputs: Sequence[Any], cont
     if '{{node ' in str(error):
         return error
     names = [t.name.removesuffix(':0') for t in inputs] + [f'^{c.name}' for c in control]
-    settings = summary(shown(op, inputs, (), attrs))
+    settings = summary(displayed_attrs(op, inputs, (), attrs))
     text = (f"{error} for '{{{{node {name}}}}} = {op}[{settings}]({', '.join(names)})' with input shapes: "
             + ', '.join('?' if t.shape.rank is None else short_shape(t.shape) for t in inputs))
     known = [f'input[{i}] = <{_value(t)}>' for i, t in enumerate(inputs) if op in _LOOKS_AT and _is_small_constant(t)]

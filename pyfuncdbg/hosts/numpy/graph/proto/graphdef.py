@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pyfuncdbg.hosts.numpy.graph.node_graph import NodeGraph
 from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef, VersionDef
-from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put
+from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put_attr_value
 
 PRODUCER, OLDEST = 2474, 0
 """The version that TensorFlow 2.21 writes, and the oldest that it reads."""
@@ -43,7 +43,7 @@ def graph_def(graph: NodeGraph, from_version: int | None = None, add_shapes: boo
         node = message.node.add()
         node.CopyFrom(op.node_def)
         if add_shapes and op.outputs:
-            put(node.attr['_output_shapes'], [tensor.shape for tensor in op.outputs])
+            put_attr_value(node.attr['_output_shapes'], [tensor.shape for tensor in op.outputs])
     functions = {function.function_def().signature.name: function for function in called_functions(graph)}
     for name in sorted(functions):
         definition = message.library.function.add()
@@ -78,4 +78,4 @@ def _add_shapes(definition: Any, graph: NodeGraph) -> None:
     for node in definition.node_def:
         op = graph.get_operation_by_name(node.name)
         if op.outputs:
-            put(node.attr['_output_shapes'], [tensor.shape for tensor in op.outputs])
+            put_attr_value(node.attr['_output_shapes'], [tensor.shape for tensor in op.outputs])

@@ -91,7 +91,7 @@ def nodes_in_order(messages: Iterable[Any], mapped: Collection[Place],
         for source in [*(s for s, i in node.inputs if (s, i) not in mapped), *node.controls]:
             if source not in nodes and source not in mapped_controls:
                 raise ValueError(f"Node '{name}': Unknown input node '{_as_written(node, source)}'")
-    return _ordered(nodes, needs)
+    return _sort_nodes(nodes, needs)
 
 
 def _as_written(node: ImportedNode, source: str) -> str:
@@ -120,7 +120,7 @@ def _read(message: Any) -> ImportedNode:
     return ImportedNode(message, inputs, controls)
 
 
-def _ordered(nodes: Mapping[str, ImportedNode], needs: Mapping[str, set[str]]) -> list[ImportedNode]:
+def _sort_nodes(nodes: Mapping[str, ImportedNode], needs: Mapping[str, set[str]]) -> list[ImportedNode]:
     """The first in the GraphDef of those that are ready, as TensorFlow makes them."""
     names = list(nodes)
     position = {name: i for i, name in enumerate(names)}

@@ -29,7 +29,7 @@ def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapp
         op: Its type.
         inputs: Names of tensors and control inputs; 'x:0' is written as 'x'.
         device: The device string, or ''.
-        attrs: Values as `put` takes them.
+        attrs: Values as `put_attr_value` takes them.
 
     Raises:
         TypeError: A value has no form in a message.
@@ -37,7 +37,7 @@ def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapp
     node = NodeDef(name=name, op=op, device=device)
     node.input.extend(n[:-2] if n.endswith(':0') else n for n in inputs)
     for key, value in attrs.items():
-        put(node.attr[key], value)
+        put_attr_value(node.attr[key], value)
     if op == 'Shape' and 'out_type' in attrs:   # the one common op of which TensorFlow writes the full type of outputs
         full = node.experimental_type
         full.type_id = _PRODUCT
@@ -63,18 +63,18 @@ def op_def(name: str, is_stateful: bool = False) -> Any:
     for attr, kind in known.attrs.items():
         made = message.attr.add(name=attr, type=kind)
         if known.optional(attr):
-            put(made.default_value, known.defaults[attr])
+            put_attr_value(made.default_value, known.defaults[attr])
     return message
 
 
 def attr_value(value: Any) -> Any:
     """One attribute as AttrValue."""
     message = AttrValue()
-    put(message, value)
+    put_attr_value(message, value)
     return message
 
 
-def put(message: Any, value: Any) -> None:
+def put_attr_value(message: Any, value: Any) -> None:
     """Set an AttrValue.
 
     Args:
@@ -121,7 +121,7 @@ def _content(value: Any) -> tuple[str, Any]:
 
 
 def value_of(message: Any) -> Any:
-    """The content of an AttrValue, in the forms that `put` takes; None for one that holds nothing.
+    """The content of an AttrValue, in the forms that `put_attr_value` takes; None for one that holds nothing.
 
     Raises:
         TypeError, ValueError: A dtype or tensor that is none.
@@ -130,11 +130,11 @@ def value_of(message: Any) -> Any:
     if field is None or field == 'placeholder':
         return None
     if field == 'list':
-        return [_plain(kind.name, item) for kind, items in message.list.ListFields() for item in items]
-    return _plain(field, getattr(message, field))
+        return [_plain_value(kind.name, item) for kind, items in message.list.ListFields() for item in items]
+    return _plain_value(field, getattr(message, field))
 
 
-def _plain(field: str, value: Any) -> Any:
+def _plain_value(field: str, value: Any) -> Any:
     if field == 'type':
         return as_dtype(value)
     if field == 'shape':

@@ -59,15 +59,15 @@ def tensor_proto(value: Any) -> Any:
     if array.size * max(dtype.size, 1) >= _LARGEST:
         raise ValueError('Cannot create a tensor proto whose content is larger than 2GB.')
     if array.size > 1 and not any(array.strides):           # one number in every place
-        _put(proto, dtype, array.reshape(-1)[:1])
+        _put_elements(proto, dtype, array.reshape(-1)[:1])
     elif array.size > 1 and dtype in _AS_BYTES:
         proto.tensor_content = array.astype(dtype.array, copy=False).tobytes()
     elif array.size:
-        _put(proto, dtype, array.reshape(-1))
+        _put_elements(proto, dtype, array.reshape(-1))
     return proto
 
 
-def _put(proto: Any, dtype: DType, flat: Any) -> None:
+def _put_elements(proto: Any, dtype: DType, flat: Any) -> None:
     field = _field_of(dtype)
     if field == 'float8_val':
         proto.float8_val = flat.tobytes()

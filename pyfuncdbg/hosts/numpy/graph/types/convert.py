@@ -19,9 +19,9 @@ from pyfuncdbg.hosts.numpy.graph.types.sequences import (
     flatten,
     holds_tensor,
     is_sequence,
-    mixed,
+    mixed_types_error,
     tensor_value,
-    unsupported,
+    unsupported_error,
 )
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
@@ -94,10 +94,10 @@ def _of_object(value: Any, dtype: DType | None) -> Value:
     if isinstance(value, TensorShape):
         return _of_shape(value, dtype)
     if isinstance(value, range):
-        return to_array(_narrowed(np.arange(value.start, value.stop, value.step, dtype=np.int64)), dtype)
+        return to_array(_narrow(np.arange(value.start, value.stop, value.step, dtype=np.int64)), dtype)
     if isinstance(value, (str, bytes)):
         if dtype is None or dtype is dtypes.string:
-            return _object_array([_encoded(value)], ())
+            return _object_array([_encode(value)], ())
     elif hasattr(value, '__array__') and not isinstance(value, type):
         return _of_array(np.asarray(value), dtype)
     try:
@@ -107,7 +107,7 @@ def _of_object(value: Any, dtype: DType | None) -> Value:
     return _of_flat(value, flat, dtype)
 
 
-def _narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _narrow(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """An int64 array as int32 where every element fits."""
     narrow = array.astype(np.int32)
     return narrow if np.array_equal(narrow, array) else array
@@ -122,7 +122,7 @@ def _of_shape(shape: TensorShape, dtype: DType | None) -> Value:
     if dtype is dtypes.int32 and sizes.size and sizes.max() > np.iinfo(np.int32).max:
         raise ValueError(f'Cannot convert TensorShape {shape} to dtype int32; a dimension is too large. Consider using '
                          'tf.int64.')
-    return _narrowed(sizes) if dtype is None else sizes.astype(dtype.array)
+    return _narrow(sizes) if dtype is None else sizes.astype(dtype.array)
 
 
 def _of_array(value: Any, dtype: DType | None) -> Value:
@@ -137,7 +137,7 @@ def _of_array(value: Any, dtype: DType | None) -> Value:
         name = _NPY_NAMES.get(array.dtype.char)
         why = f'Unsupported numpy type: {name}' if name else 'Unsupported numpy data type'
         raise ValueError(f'Failed to convert a NumPy array to a Tensor ({why}).') from None
-    return _settled(array)
+    return _to_scalar(array)
 
 
 def cast_array(value: Value, dtype: DType) -> Value:
@@ -152,10 +152,10 @@ def cast_array(value: Value, dtype: DType) -> Value:
     if dtype is dtypes.string:
         return _strings(value)
     with np.errstate(all='ignore'):
-        return _settled(np.asarray(value).astype(dtype.array, copy=False))
+        return _to_scalar(np.asarray(value).astype(dtype.array, copy=False))
 
 
-def _settled(array: Any) -> Value:
+def _to_scalar(array: Any) -> Value:
     """Numbers of rank 0 as a scalar, the rest in C order."""
     if array.ndim or array.dtype.kind == 'O':
         return array if array.flags.c_contiguous else np.ascontiguousarray(array)
@@ -166,10 +166,10 @@ def _strings(value: Value) -> np.ndarray[Any, Any]:
     array = np.asarray(value)
     if array.dtype.kind == 'O' and array.flags.c_contiguous and all(type(item) is bytes for item in array.flat):
         return array
-    return _object_array([_encoded(item) for item in array.astype(object).flat], array.shape)
+    return _object_array([_encode(item) for item in array.astype(object).flat], array.shape)
 
 
-def _encoded(item: Any) -> bytes:
+def _encode(item: Any) -> bytes:
     if isinstance(item, bytes):
         return bytes(item)
     if not isinstance(item, str):
@@ -191,12 +191,12 @@ def _of_flat(value: Any, flat: FlatSequence, dtype: DType | None) -> Value:
     if not flat.kinds:
         return np.zeros(flat.shape, (dtype or dtypes.float32).array)
     if dtype is None:
-        return _settled(_inferred(flat, checked=True))
+        return _to_scalar(_infer_array(flat, checked=True))
     direct = flat.kinds <= set(_DIRECT.get(dtype, ''))
     if direct and dtype not in (dtypes.int32, dtypes.int64):
-        return _settled(_read(flat, dtype))
+        return _to_scalar(_read(flat, dtype))
     kind = 'i' if direct else _common_kind(flat)
-    array = _read(flat, dtypes.int64) if kind == 'i' else _inferred(flat, checked=False)
+    array = _read(flat, dtypes.int64) if kind == 'i' else _infer_array(flat, checked=False)
     if not _fits(kind, dtype):
         raise TypeError(f'Cannot convert {value!r} to EagerTensor of dtype {dtype.kernel_name}')
     return cast_array(array, dtype)
@@ -216,18 +216,18 @@ def _common_kind(flat: FlatSequence) -> str:
     kinds, first = flat.kinds, flat.first
     if isinstance(first, (bool, np.bool_, str, bytes)):
         if len(kinds) > 1:
-            raise mixed()
+            raise mixed_types_error()
         return next(iter(kinds))
     kind = 'c' if isinstance(first, (complex, np.complexfloating)) else 'f' if 'f' in kinds else 'i'
     if not kinds <= set('bifc'[:'bifc'.index(kind) + 1]):
-        raise mixed()
+        raise mixed_types_error()
     return kind
 
 
-def _inferred(flat: FlatSequence, checked: bool) -> np.ndarray[Any, Any]:
+def _infer_array(flat: FlatSequence, checked: bool) -> np.ndarray[Any, Any]:
     kind = _common_kind(flat)
     if kind == 'i':
-        return _narrowed(_read(flat, dtypes.int64))
+        return _narrow(_read(flat, dtypes.int64))
     if kind != 'f':
         return _read(flat, {'b': dtypes.bool, 'c': dtypes.complex128, 's': dtypes.string}[kind])
     if isinstance(flat.first, np.float64):
@@ -252,7 +252,7 @@ def _check_ints_before_floats(flat: FlatSequence) -> None:
 
 def _read(flat: FlatSequence, dtype: DType) -> np.ndarray[Any, Any]:
     if dtype is dtypes.string:
-        return _object_array([_encoded(leaf) for leaf in flat.leaves], flat.shape)
+        return _object_array([_encode(leaf) for leaf in flat.leaves], flat.shape)
     try:
         if dtype is dtypes.uint64 and _WRAPS and any(leaf < 0 for leaf in flat.leaves):
             raise OverflowError
@@ -314,4 +314,4 @@ def _packed_item(item: Any, wanted: DType, asked: DType | None) -> Value:
     return cast_array(tensor, wanted)
 
 
-__all__ = ['Value', 'cast_array', 'to_array', 'unsupported']
+__all__ = ['Value', 'cast_array', 'to_array', 'unsupported_error']

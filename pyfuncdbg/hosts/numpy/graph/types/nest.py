@@ -49,7 +49,7 @@ def _children(structure: Any) -> list[Any]:
 def _rebuilt(structure: Any, children: list[Any]) -> Any:
     """A structure of the same kind with other values; views and ranges become lists."""
     if isinstance(structure, Mapping):
-        return _rebuilt_mapping(structure, dict(zip(sorted(structure), children, strict=True)))
+        return _rebuild_mapping(structure, dict(zip(sorted(structure), children, strict=True)))
     if _is_namedtuple(structure):
         return type(structure)(*children)
     if hasattr(type(structure), '__attrs_attrs__'):
@@ -61,7 +61,7 @@ def _rebuilt(structure: Any, children: list[Any]) -> Any:
     return type(structure)(children)
 
 
-def _rebuilt_mapping(structure: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
+def _rebuild_mapping(structure: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
     items = {key: values[key] for key in structure}
     factory = getattr(structure, 'default_factory', None)
     if factory is not None or hasattr(structure, 'default_factory'):
@@ -119,16 +119,16 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     if atoms != len(flat):
         raise ValueError(f'Could not pack sequence. Structure had {atoms} atoms, but flat_sequence had {len(flat)} items.  '
                          f'Structure: {structure}, flat_sequence: {flat_sequence}.')
-    return _filled(structure, iter(flat), expand_composites)
+    return _fill(structure, iter(flat), expand_composites)
 
 
-def _filled(structure: Any, leaves: Iterator[Any], expand: bool) -> Any:
+def _fill(structure: Any, leaves: Iterator[Any], expand: bool) -> Any:
     spec = spec_of(structure) if expand else None
     if spec is not None:
         return spec._from_components([next(leaves) for _ in components(structure)])
     if not is_nested(structure):
         return next(leaves)
-    return _rebuilt(structure, [_filled(child, leaves, expand) for child in _children(structure)])
+    return _rebuilt(structure, [_fill(child, leaves, expand) for child in _children(structure)])
 
 
 def map_structure(func: Callable[..., Any], *structures: Any, check_types: bool = True,
@@ -167,7 +167,7 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
     except (ValueError, TypeError) as error:
         raise type(error)(
             "The two structures don't have the same nested structure.\n\n"
-            f'First structure: {_typed(nest1)}\n\nSecond structure: {_typed(nest2)}\n\nMore specifically: {error}\n'
+            f'First structure: {_type_text(nest1)}\n\nSecond structure: {_type_text(nest2)}\n\nMore specifically: {error}\n'
             f'Entire first structure:\n{_outline(nest1)}\nEntire second structure:\n{_outline(nest2)}') from None
 
 
@@ -178,7 +178,7 @@ def _check(a: Any, b: Any, check_types: bool, expand: bool = False) -> None:
     nested = is_nested(a)
     if nested is not is_nested(b):
         row, leaf = (a, b) if nested else (b, a)
-        raise ValueError(f'Substructure "{_typed(row)}" is a sequence, while substructure "{_typed(leaf)}" is not')
+        raise ValueError(f'Substructure "{_type_text(row)}" is a sequence, while substructure "{_type_text(leaf)}" is not')
     if not nested:
         return
     if check_types:
@@ -186,7 +186,7 @@ def _check(a: Any, b: Any, check_types: bool, expand: bool = False) -> None:
     ours, theirs = _children(a), _children(b)
     if len(ours) != len(theirs):
         raise ValueError("The two structures don't have the same number of elements. "
-                         f'First structure: {_typed(a)}. Second structure: {_typed(b)}')
+                         f'First structure: {_type_text(a)}. Second structure: {_type_text(b)}')
     for x, y in zip(ours, theirs, strict=True):
         _check(x, y, check_types, expand)
 
@@ -195,27 +195,27 @@ def _check_specs(a: Any, b: Any) -> None:
     ours, theirs = spec_of(a), spec_of(b)
     if ours is None or theirs is None:
         row, leaf = (a, b) if ours is not None else (b, a)
-        raise TypeError(f'Type mismatch: {_typed(row)} is a composite, {_typed(leaf)} is not')
+        raise TypeError(f'Type mismatch: {_type_text(row)} is a composite, {_type_text(leaf)} is not')
     if not ours.is_compatible_with(theirs):
-        raise ValueError(f'Incompatible CompositeTensor TypeSpecs: {_typed(ours)} vs. {_typed(theirs)}')
+        raise ValueError(f'Incompatible CompositeTensor TypeSpecs: {_type_text(ours)} vs. {_type_text(theirs)}')
 
 
 def _check_types(a: Any, b: Any) -> None:
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         if set(a) != set(b):
             raise ValueError(f"The two dictionaries don't have the same set of keys. First structure has keys "
-                             f'{_typed(list(a))}, while second structure has keys {_typed(list(b))}')
+                             f'{_type_text(list(a))}, while second structure has keys {_type_text(list(b))}')
         return
     if _is_namedtuple(a) and _is_namedtuple(b):
         same = type(a).__name__ == type(b).__name__ and a._fields == b._fields
     else:
         same = _is_namedtuple(a) is _is_namedtuple(b) and (isinstance(a, type(b)) or isinstance(b, type(a)))
     if not same:
-        raise TypeError(f"The two namedtuples don't have the same sequence type. First structure {_typed(a)} has type "
-                        f'{type(a).__name__}, while second structure {_typed(b)} has type {type(b).__name__}')
+        raise TypeError(f"The two namedtuples don't have the same sequence type. First structure {_type_text(a)} has type "
+                        f'{type(a).__name__}, while second structure {_type_text(b)} has type {type(b).__name__}')
 
 
-def _typed(value: Any) -> str:
+def _type_text(value: Any) -> str:
     return f'type={type(value).__name__} str={value}'
 
 

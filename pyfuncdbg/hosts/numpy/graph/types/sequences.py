@@ -63,17 +63,17 @@ def is_sequence(item: Any) -> bool:
             and tensor_value(item) is None)
 
 
-def unsupported(value: object) -> ValueError:
+def unsupported_error(value: object) -> ValueError:
     """The error for a value that no tensor can hold."""
     return ValueError(f'Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.')
 
 
-def mixed() -> ValueError:
+def mixed_types_error() -> ValueError:
     """The error for leaves that have no common type."""
     return ValueError("Can't convert Python sequence with mixed types to Tensor.")
 
 
-def _ragged() -> ValueError:
+def _ragged_error() -> ValueError:
     return ValueError("Can't convert non-rectangular Python sequence to Tensor.")
 
 
@@ -89,7 +89,7 @@ def flatten(value: Any) -> FlatSequence:
     while is_sequence(items[0]):
         if len(shape) == _DEEPEST:
             raise ValueError(f"Can't convert a sequence nested deeper than {_DEEPEST} levels to Tensor.")
-        block = _stacked(items)
+        block = _stack_rows(items)
         if block is not None:
             return FlatSequence(shape + block.shape[1:], block.reshape(shape + block.shape[1:]),
                                 frozenset(_kind(block.dtype.type)),
@@ -106,14 +106,14 @@ def flatten(value: Any) -> FlatSequence:
 def _next_level(items: list[Any]) -> tuple[list[Any], int]:
     """One level down: the elements of all rows, and the length of a row."""
     if not set(map(type, items)) <= {list, tuple} and not all(map(is_sequence, items)):
-        raise _ragged()
+        raise _ragged_error()
     length = len(items[0])
     if any(len(i) != length for i in items):
-        raise _ragged()
+        raise _ragged_error()
     return list(chain.from_iterable(items)), length
 
 
-def _stacked(items: list[Any]) -> np.ndarray[Any, Any] | None:
+def _stack_rows(items: list[Any]) -> np.ndarray[Any, Any] | None:
     """The rows as one array, if they are equal arrays of numbers."""
     first = items[0]
     if type(first) is not np.ndarray or first.dtype.kind not in 'biufc' or not first.size:
@@ -130,9 +130,9 @@ def _leaves(shape: tuple[int, ...], items: list[Any]) -> FlatSequence:
     kinds = frozenset(map(_kind, types))
     first = items[0]
     if _kind(type(first)) == '?':
-        raise unsupported(first)
+        raise unsupported_error(first)
     if '?' in kinds:
-        raise mixed()
+        raise mixed_types_error()
     return FlatSequence(shape, items, kinds, first)
 
 

@@ -149,11 +149,11 @@ class CompositeTypeSpec:
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
         """Whether the value, or a value of that spec, could be of this spec."""
         other = spec_or_value._type_spec if is_composite(spec_or_value) else spec_or_value
-        return type(other) is type(self) and _all(_compatible, self._serialize(), other._serialize())
+        return type(other) is type(self) and _all_hold(_compatible, self._serialize(), other._serialize())
 
     def is_subtype_of(self, other: Any, /) -> bool:
         """Whether every value of this spec is of the other."""
-        return type(other) is type(self) and _all(_is_subtype, self._serialize(), other._serialize())
+        return type(other) is type(self) and _all_hold(_is_subtype, self._serialize(), other._serialize())
 
     def most_specific_common_supertype(self, others: Sequence[Any], /) -> Any:
         """The narrowest spec that all values of these specs have, or None."""
@@ -193,7 +193,7 @@ class CompositeTypeSpec:
         return type(self), self._serialize()
 
 
-def _all(holds: Callable[[Any, Any], bool], facts: Sequence[Any], others: Sequence[Any]) -> bool:
+def _all_hold(holds: Callable[[Any, Any], bool], facts: Sequence[Any], others: Sequence[Any]) -> bool:
     return len(facts) == len(others) and all(holds(a, b) for a, b in zip(facts, others, strict=True))
 
 

@@ -10,7 +10,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.public_function import hide_own_frames
-from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted, tree
+from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import convert_function, tree
 from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import conversion, operators
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import NoSourceError
 
@@ -75,7 +75,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
     """
     function = _function(entity)
     try:
-        made = converted(function, operators)
+        made = convert_function(function, operators)
     except NoSourceError as error:
         raise ConversionError(f'converting {entity}: {type(error).__name__}: {error}') from error
 

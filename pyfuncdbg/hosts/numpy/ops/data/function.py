@@ -26,7 +26,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.failure import host_error, kernel_t
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction, traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction, trace_function
 
 _numbers = itertools.count()
 USER_ERROR = 'Error in user-defined function'
@@ -75,7 +75,7 @@ class ElementFunction:
         name = f'__inference_Dataset_{what[8:-2]}_{getattr(function, "__name__", type(function).__name__)}_{next(_numbers)}'
         arguments = CallArguments(specs, {}, [f'args_{i}' for i in range(len(specs))], True, {})
         self.function = function
-        self.trace: TracedFunction = traced(flat, arguments, name, False)
+        self.trace: TracedFunction = trace_function(flat, arguments, name, False)
         self.structure = found[0]
         self.spec = structure.map_structure(structure.spec_of, found[0])
 

@@ -12,7 +12,7 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, Attrs, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.graph import Graph, owner
-from pyfuncdbg.hosts.numpy.graph.known_value import captured, known_value
+from pyfuncdbg.hosts.numpy.graph.known_value import captured_tensor, known_value
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array, to_array
@@ -258,7 +258,7 @@ def is_constant(tensor: Any) -> bool:
         one = waiting.pop()
         op = one.op
         if op.type == INPUT:
-            outer = captured(one)
+            outer = captured_tensor(one)
             if not isinstance(outer, SymbolicTensor) or not _runs_with(owner(one), owner(outer)):
                 return False
             needed: Any = (outer,)

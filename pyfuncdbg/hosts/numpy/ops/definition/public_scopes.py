@@ -12,7 +12,7 @@ from typing import Any
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.device import canonical, parsed
+from pyfuncdbg.hosts.numpy.graph.device import canonical, parse_device
 from pyfuncdbg.hosts.numpy.graph.graph import Graph, owner
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
@@ -267,7 +267,7 @@ def eager_device(device: Any) -> Iterator[None]:
     if device is not None and not isinstance(device, (str, bytes)) and not hasattr(device, 'make_merged_spec'):
         raise ValueError(f'Expecting a string device name. Got {type(device)}({device})')
     before = _thread.device
-    named = before if device is None else before.make_merged_spec(parsed(canonical(device)))
+    named = before if device is None else before.make_merged_spec(parse_device(canonical(device)))
     _check(named)
     _thread.device = LOCAL if device is None else named
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import is_registered, lookup, registered
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import is_registered, lookup, registered_ops
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import Argument, Signature, signature
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
@@ -31,7 +31,7 @@ def renamed(op: str) -> Mapping[str, str]:
 
 def names() -> list[str]:
     """The op types that have a function here."""
-    return [d.name for d in registered() if d.name not in _PRIVATE and signature(d.name) is not None]
+    return [d.name for d in registered_ops() if d.name not in _PRIVATE and signature(d.name) is not None]
 
 
 @functools.cache

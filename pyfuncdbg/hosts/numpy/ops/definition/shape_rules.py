@@ -14,7 +14,7 @@ import numpy as np
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Attrs, Output, TypedInput
-from pyfuncdbg.hosts.numpy.graph.known_value import captured
+from pyfuncdbg.hosts.numpy.graph.known_value import captured_tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, broadcast, unknown
@@ -310,7 +310,7 @@ def partial_sizes(tensor: Any, captures: bool = False) -> list[int | None] | Non
         return [None if n < 0 else n for n in value]
     op = getattr(tensor, 'op', None)
     if op is not None and captures and op.type == INPUT:
-        outer = captured(tensor)
+        outer = captured_tensor(tensor)
         return None if outer is None else partial_sizes(outer, True)
     if op is None or op.type not in _PARTIAL:
         return None

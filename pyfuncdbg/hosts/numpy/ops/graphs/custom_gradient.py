@@ -64,7 +64,7 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
     symbolic = _in_graph(nest.flatten(list(args)))
     leaves = [arg if _is_variable(arg) and not symbolic else convert_to_tensor(arg) for arg in nest.flatten(list(args))]
     inner = tape_recording.TapeRecording()
-    with tape_recording.suspended(inner):
+    with tape_recording.suspend_recordings(inner):
         result, gradient = f(*nest.pack_sequence_as(list(args), leaves), **kwargs)
     results = [convert_to_tensor(value) for value in nest.flatten(result)]
     variables = _variables(inner, results, leaves)
@@ -136,7 +136,7 @@ def _again(f: Callable[..., Any], args: Sequence[Any], kwargs: Any, results: int
     depth = len(graphs)
     graphs.append(None)                             # the function's tensors are values here, in a graph too
     try:
-        with tape_recording.suspended():
+        with tape_recording.suspend_recordings():
             result, _ = f(*nest.pack_sequence_as(args, passed), **kwargs)
         return [*(convert_to_tensor(value) for value in nest.flatten(result)), *sources, *values[results + tensors:]]
     finally:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import evaluated
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import evaluate
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -323,7 +323,7 @@ class RaggedTensor:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Run it in `session` or the default session."""
-        return evaluated(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
+        return evaluate(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
 
     def __len__(self) -> int:
         raise TypeError("object of type 'RaggedTensor' has no len()")

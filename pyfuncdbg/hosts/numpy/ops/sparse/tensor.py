@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import evaluated
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import evaluate
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
 from pyfuncdbg.hosts.numpy.graph.types.spec import CompositeTypeSpec, TensorSpec
@@ -96,7 +96,7 @@ class SparseTensor:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Run it in `session` or the default session."""
-        return evaluated(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
+        return evaluate(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
 
     def __repr__(self) -> str:
         return f'SparseTensor(indices={self.indices!s}, values={self.values!s}, dense_shape={self.dense_shape!s})'

@@ -14,7 +14,7 @@ from typing import Any
 from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor, evaluated, loaded
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor, evaluate, run_initializer
 from pyfuncdbg.hosts.numpy.graph.tensor import Reference, Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -27,7 +27,7 @@ from pyfuncdbg.hosts.numpy.ops.variables.initial_value import declared_shape, in
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
-from pyfuncdbg.hosts.numpy.runtime.functions.early_values import lifted, repeated
+from pyfuncdbg.hosts.numpy.runtime.functions.early_values import lift_tensor, repeat_nodes
 
 GLOBAL, TRAINABLE = 'variables', 'trainable_variables'
 """Names of the collections that variables of a graph are in."""
@@ -108,7 +108,7 @@ class Variable:
 
     def _make_eager(self, initial_value: Any, name: str | None, dtype: Any, shape: Any) -> None:
         known = initial_value.shape if isinstance(initial_value, SymbolicTensor) else None
-        initial_value = lifted(initial_value) if isinstance(initial_value, SymbolicTensor) else initial_value
+        initial_value = lift_tensor(initial_value) if isinstance(initial_value, SymbolicTensor) else initial_value
         with context.under(None):
             value = initial_tensor(initial_value, dtype)
         self._shape = declared_shape(shape, value.shape if known is None else known)
@@ -128,7 +128,7 @@ class Variable:
             group = [f'loc:@{full}'.encode()]
             with graph.name_scope('Initializer'), graph.device(None), graph.placing.grouped(group):
                 if isinstance(initial_value, SymbolicTensor) and initial_value.graph is not graph:
-                    initial_value = repeated(initial_value, graph)
+                    initial_value = repeat_nodes(initial_value, graph)
                 value = initial_tensor(initial_value, dtype)
                 value = value if isinstance(value, SymbolicTensor) else graph.embed(value)
             self._shape = declared_shape(shape, value.shape)
@@ -286,7 +286,7 @@ class Variable:
         """
         if self._graph is None:
             raise RuntimeError('This operation is not supported when eager execution is enabled.')
-        return evaluated(self._snapshot, 'Cannot evaluate tensor using `eval()`', None, session)
+        return evaluate(self._snapshot, 'Cannot evaluate tensor using `eval()`', None, session)
 
     def initialized_value(self) -> Any:
         """Its initial value where it has none yet; the current one otherwise."""
@@ -335,7 +335,7 @@ class Variable:
         if self._graph is None:
             self.assign(value)
         else:
-            loaded(self._initializer, {self._initial_value: value}, session)
+            run_initializer(self._initializer, {self._initial_value: value}, session)
 
     def is_initialized(self, name: str | None = None) -> Any:
         """A bool tensor: whether it has a value."""

@@ -38,7 +38,7 @@ _templates = CodeTable[tuple[CodeType | None]]()
 _lock = new_rlock()
 
 
-def converted(function: FunctionType, operators: CellType) -> FunctionType:
+def convert_function(function: FunctionType, operators: CellType) -> FunctionType:
     """The function with its control flow converted; itself where there is none.
 
     Args:
@@ -66,7 +66,7 @@ def _converted_code(function: FunctionType) -> CodeType | None:
     with _lock:
         found = _templates.get(code)
         if found is None:
-            found = _templates.put(code, (_compiled(code, function.__globals__),))
+            found = _templates.put(code, (_compile_code(code, function.__globals__),))
         return found[0]
 
 
@@ -86,7 +86,7 @@ def tree(code: CodeType, space: Mapping[str, Any]) -> tuple[ast.FunctionDef, dic
     return node, parts
 
 
-def _compiled(code: CodeType, space: Mapping[str, Any]) -> CodeType | None:
+def _compile_code(code: CodeType, space: Mapping[str, Any]) -> CodeType | None:
     made = tree(code, space)
     if made is None:
         return None
@@ -99,7 +99,7 @@ def _compiled(code: CodeType, space: Mapping[str, Any]) -> CodeType | None:
     ast.fix_missing_locations(module)
     whole = compile(module, code.co_filename, 'exec', flags=code.co_flags & _FUTURE, dont_inherit=True)
     inner = _constant(_constant(whole, _FACTORY), _FUNCTION)
-    return _named(inner, code, f'{_FACTORY}.<locals>.{_FUNCTION}', parts)
+    return _rename_code(inner, code, f'{_FACTORY}.<locals>.{_FUNCTION}', parts)
 
 
 def _as_function(found: FunctionSource) -> ast.FunctionDef:
@@ -128,7 +128,7 @@ def _constant(code: CodeType, name: str) -> CodeType:
     return next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == name)
 
 
-def _named(code: CodeType, original: CodeType, prefix: str, parts: Mapping[str, str]) -> CodeType:
+def _rename_code(code: CodeType, original: CodeType, prefix: str, parts: Mapping[str, str]) -> CodeType:
     """The code under the names of the original: also functions defined in it, and its blocks."""
     def renamed(inner: CodeType) -> CodeType:
         qualified = inner.co_qualname.replace(prefix, original.co_qualname, 1)
@@ -194,7 +194,7 @@ def is_foreign(code: CodeType) -> bool:
     return is_machinery(code.co_filename) or is_library(code.co_filename)
 
 
-def unconverted(code: CodeType) -> bool:
+def is_unconverted(code: CodeType) -> bool:
     """Whether functions of this code are left as they are: generators, coroutines, libraries, text that was executed."""
     return bool(code.co_flags & _SUSPENDS) or code.co_filename == '<string>' or OPERATORS in code.co_freevars or is_foreign(
         code)

@@ -9,7 +9,7 @@ from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.tracing_notice import notify_tracing
-from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import unconverted
+from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import is_unconverted
 from pyfuncdbg.hosts.numpy.runtime.execution.logger import warn
 
 
@@ -41,10 +41,10 @@ def converted_callable(function: Any) -> Any:
             notify_tracing(code)
         return function
     if isinstance(function, FunctionType):
-        return _converted(function)
+        return _convert_once(function)
     if isinstance(function, MethodType):
         inner = function.__func__
-        return MethodType(_converted(inner), function.__self__) if isinstance(inner, FunctionType) else function
+        return MethodType(_convert_once(inner), function.__self__) if isinstance(inner, FunctionType) else function
     if type(function) is functools.partial:
         inner = converted_callable(function.func)
         return function if inner is function.func else functools.partial(inner, *function.args, **function.keywords)
@@ -52,18 +52,18 @@ def converted_callable(function: Any) -> Any:
         return function
     call = getattr(type(function), '__call__', None)    # noqa: B004  the function, not whether there is one
     if isinstance(call, FunctionType):
-        made = _converted(call)
+        made = _convert_once(call)
         return function if made is call else MethodType(made, function)
     return function
 
 
-def _converted(function: FunctionType) -> FunctionType:
-    if unconverted(function.__code__):
+def _convert_once(function: FunctionType) -> FunctionType:
+    if is_unconverted(function.__code__):
         return function
-    from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted  # programs that trace nothing do without
+    from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import convert_function  # programs that trace nothing do without
     from pyfuncdbg.hosts.numpy.runtime.autograph.source import NoSourceError
     try:
-        made = converted(function, operators)
+        made = convert_function(function, operators)
     except NoSourceError as error:
         if id(function.__code__) not in _said:
             _said.add(id(function.__code__))

@@ -73,7 +73,7 @@ class Expressions(ast.NodeTransformer):
             node.args = [self._at(ast.Name(name, ast.Load()), node) for name in ('__class__', self._first)]
             return node
         self.generic_visit(node)
-        if (isinstance(function, ast.Name) and function.id in _KEPT) or ast.unparse(function) in _DEBUGGERS or _own(
+        if (isinstance(function, ast.Name) and function.id in _KEPT) or ast.unparse(function) in _DEBUGGERS or _is_own(
                 function) or self._foreign(function):
             return node
         self.changed = True
@@ -160,7 +160,7 @@ def _arguments(*names: str, given: bool = False) -> ast.arguments:
     return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [ast.Constant(None)] if given else [])
 
 
-def _own(function: ast.expr) -> bool:
+def _is_own(function: ast.expr) -> bool:
     return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == _OWN
 
 

@@ -30,7 +30,7 @@ class StatementMarks:
     kept: list[ast.AST] = field(default_factory=list)
 
 
-def lowered(body: list[ast.stmt], taken: set[str], marks: StatementMarks) -> list[ast.stmt]:
+def lower_jumps(body: list[ast.stmt], taken: set[str], marks: StatementMarks) -> list[ast.stmt]:
     """The body of a function without jumps out of statements that may depend on tensors.
 
     Args:
@@ -47,8 +47,8 @@ def lowered(body: list[ast.stmt], taken: set[str], marks: StatementMarks) -> lis
     if pass_.returned is not None:
         flag, value = pass_.returned
         first, last = body[0], body[-1]
-        body = [*_parsed(f'{flag} = False\n{value} = ag__.UndefinedReturnValue()', first), *body,
-                *_parsed(f'return ag__.returned({value}, {flag})', last)]
+        body = [*_parse_at(f'{flag} = False\n{value} = ag__.UndefinedReturnValue()', first), *body,
+                *_parse_at(f'return ag__.returned({value}, {flag})', last)]
     return body
 
 
@@ -168,7 +168,7 @@ class _Lowering:
         return out, set()
 
     def _guard(self, flags: set[str], body: list[ast.stmt], place: ast.AST) -> ast.stmt:
-        (made,) = _parsed(f'if {" and ".join(f"not {flag}" for flag in sorted(flags))}:\n    pass', place)
+        (made,) = _parse_at(f'if {" and ".join(f"not {flag}" for flag in sorted(flags))}:\n    pass', place)
         assert isinstance(made, ast.If)
         made.body = body
         self._marks.dynamic.add(id(made))
@@ -178,7 +178,7 @@ class _Lowering:
     def _statement(self, statement: ast.stmt, inside: bool) -> tuple[list[ast.stmt], set[str]]:
         if isinstance(statement, ast.Return) and inside and self.returned is not None:
             flag, value = self.returned
-            made = _parsed(f'{flag} = True\n{value} = None', statement)
+            made = _parse_at(f'{flag} = True\n{value} = None', statement)
             if statement.value is not None:
                 made[1].value = statement.value     # type: ignore[attr-defined]
             return made, {flag}
@@ -188,7 +188,7 @@ class _Lowering:
             loop[0] = loop[0] or (fresh('break_', self._taken) if ends else '')
             loop[1] = loop[1] or fresh('continue_', self._taken)
             names = loop if ends else loop[1:]
-            return _parsed('\n'.join(f'{name} = True' for name in names), statement), {loop[1]}
+            return _parse_at('\n'.join(f'{name} = True' for name in names), statement), {loop[1]}
         if isinstance(statement, (ast.For, ast.While)):
             return self._loop(statement, inside)
         return [statement], self._parts(statement, inside or id(statement) in self._marks.dynamic)
@@ -220,10 +220,10 @@ class _Lowering:
         stops = sorted(flags)
         before: list[ast.stmt] = []
         if jumps and jumps[0]:
-            before = _parsed(f'{jumps[0]} = False', loop)
+            before = _parse_at(f'{jumps[0]} = False', loop)
             stops.append(jumps[0])
         if jumps and jumps[1]:
-            loop.body = [*_parsed(f'{jumps[1]} = False', loop.body[0]), *loop.body]
+            loop.body = [*_parse_at(f'{jumps[1]} = False', loop.body[0]), *loop.body]
         after: list[ast.stmt] = []
         if dynamic and loop.orelse:                     # a function cannot have run to its end: conditions say so
             after, more = self.block(loop.orelse, True)
@@ -233,7 +233,7 @@ class _Lowering:
             loop.orelse, more = self.block(loop.orelse, inside)
             flags = flags | more
         if stops and isinstance(loop, ast.While):
-            (test,) = _parsed(' and '.join([*(f'not {name}' for name in stops), 'None']), loop)
+            (test,) = _parse_at(' and '.join([*(f'not {name}' for name in stops), 'None']), loop)
             assert isinstance(test, ast.Expr) and isinstance(test.value, ast.BoolOp)
             test.value.values[-1] = loop.test
             loop.test = test.value
@@ -242,12 +242,12 @@ class _Lowering:
         return [*before, loop, *after], flags
 
 
-def _parsed(text: str, place: ast.AST) -> list[ast.stmt]:
+def _parse_at(text: str, place: ast.AST) -> list[ast.stmt]:
     """Statements, at the place of another."""
-    return placed(ast.parse(text).body, place)
+    return place_at(ast.parse(text).body, place)
 
 
-def placed(statements: list[ast.stmt], place: Any) -> list[ast.stmt]:
+def place_at(statements: list[ast.stmt], place: Any) -> list[ast.stmt]:
     """Give made nodes the place of one of the user's."""
     for statement in statements:
         for node in ast.walk(statement):

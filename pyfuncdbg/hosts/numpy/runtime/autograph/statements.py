@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import StatementMarks, lowered, placed
+from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import StatementMarks, lower_jumps, place_at
 from pyfuncdbg.hosts.numpy.runtime.autograph.liveness import Liveness
 from pyfuncdbg.hosts.numpy.runtime.autograph.names import UsedNames, all_names, fresh, root, support
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import parameters
@@ -49,14 +49,14 @@ class Statements:
         self._parameters = {argument.arg for argument in parameters(node.args)}
         self._taken = all_names([node])
         self._marks = StatementMarks()
-        body = lowered(node.body, self._taken, self._marks)
+        body = lower_jumps(node.body, self._taken, self._marks)
         names = UsedNames(body)
         self._own = (names.bound | self._parameters) - names.outside[0] - names.outside[1]
         self._live = Liveness(body, names.outside[0] | names.outside[1], self._marks)
         self._moved: set[str] = set()
         body = self._block(body)
         moved = sorted((self._moved & self._own) - self._parameters)
-        declared = placed([ast.parse(f'{name}: None').body[0] for name in moved], node.body[0])
+        declared = place_at([ast.parse(f'{name}: None').body[0] for name in moved], node.body[0])
         node.body = [*declared, *body]
 
     def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -101,7 +101,7 @@ class Statements:
         options = self._options(node)
         item = fresh('ag__itr', self._taken)
         target = ast.Assign([node.target], ast.Name(item, ast.Load()), lineno=node.lineno)
-        placed([target], node)
+        place_at([target], node)
         changed = self._changed(node, [target, *node.body])
         body = self._part('loop_body', [target, *node.body], node, [item])
         stops = self._marks.stops.get(id(node), [])
@@ -109,7 +109,7 @@ class Statements:
         made: list[ast.stmt] = [body]
         if stops:
             (returned,) = ast.parse('return ' + ' and '.join(f'not {name}' for name in stops)).body
-            test = self._part('stop_test', placed([returned], node), node)
+            test = self._part('stop_test', place_at([returned], node), node)
             made.append(test)
         options.append(('iterate_names', ast.Constant(ast.unparse(node.target))))
         return [*made, self._call('for_stmt', node, [node.iter, test, body], changed, options)]
@@ -133,7 +133,7 @@ class Statements:
         bound = UsedNames(body).bound - set(arguments)
         made = ast.parse(f'def {name}({", ".join(arguments)}):\n    pass').body[0]
         assert isinstance(made, ast.FunctionDef)
-        placed([made], node)
+        place_at([made], node)
         inner = self._block(body) or made.body
         shared = sorted(bound - self._outside[0])
         self._moved |= set(shared)
@@ -142,7 +142,7 @@ class Statements:
             declared.append(ast.Nonlocal(shared))
         if bound & self._outside[0]:
             declared.append(ast.Global(sorted(bound & self._outside[0])))
-        made.body = [*placed(declared, node), *inner]
+        made.body = [*place_at(declared, node), *inner]
         return made
 
     def _changed(self, node: ast.stmt, body: Sequence[ast.stmt]) -> _Changed:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import ONES, SUM, ZEROS, Node, differentiated
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import ONES, SUM, ZEROS, Node, apply_gradient
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense, joined
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense, join_slices
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 Step = Callable[[Any, Sequence[Any], Sequence[int], Sequence[bool]], tuple[Sequence[Any], int]]
@@ -56,7 +56,7 @@ class Gradients:
 
 def _sum(parts: Sequence[Any]) -> Any:
     if all(isinstance(part, IndexedSlices) for part in parts):
-        return joined(parts)
+        return join_slices(parts)
     return apply(SUM, tuple(map(dense, parts)))       # a tape keeps the tuple: it must not change
 
 
@@ -86,7 +86,7 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
             found = [gradients.of(output) for output in outputs]
             if all(gradient is None for gradient in found):
                 continue
-            incoming = found if node.definition.sparse else filled(found, node.outputs)
+            incoming = found if node.definition.sparse else fill_with_zeros(found, node.outputs)
             sliced = any(type(gradient) is IndexedSlices for gradient in incoming)
         if sliced and not node.definition.slices:
             incoming = [*map(dense, incoming)]
@@ -99,7 +99,7 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
             first, second = inputs
             wanted = id(first) in reached, id(second) in reached
         if plain:
-            outgoing, call = differentiated(node, incoming, wanted), 0
+            outgoing, call = apply_gradient(node, incoming, wanted), 0
         else:
             outgoing, call = step(node, incoming, gradients.sources(outputs), wanted)
         for i, gradient in enumerate(outgoing):
@@ -134,7 +134,7 @@ class _All:
 _ALL: Any = _All()
 
 
-def filled(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
+def fill_with_zeros(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
     """Gradients of a node's outputs, with zeros where an output has none."""
     for i, output in enumerate(outputs):
         if incoming[i] is None and output.dtype.is_trainable and output.dtype.is_numpy_compatible:
@@ -162,7 +162,7 @@ def nodes_between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list
 def plain_step(node: Node, incoming: Sequence[Any], sources: Sequence[int],
                wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
     """Apply the rule, unwatched."""
-    return differentiated(node, incoming, wanted), 0
+    return apply_gradient(node, incoming, wanted), 0
 
 
 def zeros_like(tensor: Tensor) -> Any:

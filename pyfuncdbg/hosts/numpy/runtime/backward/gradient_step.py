@@ -7,7 +7,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.traits import op_traits
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import GATE, IDENTITY, SUM, Node, differentiated
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import GATE, IDENTITY, SUM, Node, apply_gradient
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
@@ -62,10 +62,10 @@ def graph_step(graph: Graph, gated: bool = False) -> Step:
         forward = getattr(node, 'op', None) or node
         graph.changed()
         with graph.name_scope(f'{forward.name}_grad'):
-            outgoing = differentiated(node, incoming, wanted)
+            outgoing = apply_gradient(node, incoming, wanted)
             _fit(forward, outgoing)
             if gated and sum(gradient is not None for gradient in outgoing) > 1:
-                outgoing = _gated(graph, outgoing)
+                outgoing = _gate(graph, outgoing)
         feeding = dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made)
         for gradient in map(_tensor, outgoing):
             if isinstance(gradient, SymbolicTensor):
@@ -99,7 +99,7 @@ def _fit(forward: Any, outgoing: Sequence[Any]) -> None:
                     f'shape: {gradient.shape}') from None
 
 
-def _gated(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
+def _gate(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
     """The gradients, each behind a node that waits for all of them."""
     with graph.name_scope('tuple'):
         with graph.control_dependencies([_tensor(gradient) for gradient in outgoing if gradient is not None]):
@@ -136,7 +136,7 @@ def watched_step(run: Run) -> Step:
              wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
         if not hooks.gradient:
             return plain_step(node, incoming, sources, wanted)
-        return gradient_call(run, eager_gradient_site(node), lambda *dys: differentiated(node, dys, wanted),
+        return gradient_call(run, eager_gradient_site(node), lambda *dys: apply_gradient(node, dys, wanted),
                              incoming, getattr(node, 'call', 0), sources)
     return step
 

@@ -211,15 +211,15 @@ def as_slices(gradient: Any, kind: SlicesType, source: Any) -> Any:
     return IndexedSlices(gradient.values, apply(CAST, (gradient.indices,), {'DstT': kind.indices}), gradient.dense_shape)
 
 
-def joined(parts: Sequence[IndexedSlices]) -> IndexedSlices:
+def join_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     """The sum of several: all their slices."""
     indices = [part.indices for part in parts]
     if any(tensor.dtype is int64 for tensor in indices) and any(tensor.dtype is not int64 for tensor in indices):
         indices = [tensor if tensor.dtype is int64 else apply(CAST, (tensor,), {'DstT': int64}) for tensor in indices]
-    return IndexedSlices(_concatenated([part.values for part in parts]), _concatenated(indices), parts[0].dense_shape)
+    return IndexedSlices(_concatenate([part.values for part in parts]), _concatenate(indices), parts[0].dense_shape)
 
 
-def _concatenated(tensors: Sequence[Tensor]) -> Any:
+def _concatenate(tensors: Sequence[Tensor]) -> Any:
     return apply(CONCAT, (*tensors, _number(0)), {'N': len(tensors)})
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2, parsed
+from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2, parse_device
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 
@@ -51,7 +51,7 @@ def device_for(name: str, devices: Devices, soft: bool) -> DeviceSpecV2 | None:
     Raises:
         ValueError: No device name.
     """
-    wanted = parsed(name)
+    wanted = parse_device(name)
     for attempt in (wanted, DeviceSpecV2(wanted.job, wanted.replica, wanted.task)) if soft else (wanted,):
         for device in (devices.home, *devices.available):
             if all(part is None or part == own or part == '*'
@@ -92,6 +92,6 @@ def unplaceable(op: Any, devices: Devices) -> str:
     text = (f'Cannot assign a device for operation {op.name}: {{{{node {op.name}}}}} was explicitly assigned to {op.device} '
             f'but available devices are [ {", ".join(sorted(devices.names()))} ]. Make sure the device specification refers '
             'to a valid device.')
-    if parsed(op.device).device_type == 'GPU':
+    if parse_device(op.device).device_type == 'GPU':
         text += ' The requested device appears to be a GPU, but CUDA is not enabled.'
     return text

@@ -72,7 +72,7 @@ class Server:
             raise InternalError(None, None, f'Job "{message.job_name}" was not defined in cluster')
         if message.task_index not in cluster.task_indices(message.job_name):
             raise InternalError(None, None, f'Task {message.task_index} was not defined in job "{message.job_name}"')
-        host, held = _held(cluster.task_address(message.job_name, message.task_index))
+        host, held = _bind_port(cluster.task_address(message.job_name, message.task_index))
         self._address = f'{host}:{held.getsockname()[1]}'
         self._task = _Task(cluster, message.job_name, message.task_index, held)
         self._task.cluster._jobs[message.job_name][message.task_index] = self._address
@@ -141,7 +141,7 @@ def server_def(given: Any, job_name: Any, task_index: Any, protocol: Any) -> Any
     return message
 
 
-def _held(address: str) -> tuple[str, Any]:
+def _bind_port(address: str) -> tuple[str, Any]:
     """The host of an address, and a socket that has its port.
 
     Raises:
@@ -176,7 +176,7 @@ class Resources(dict[Any, Any]):
     def __init__(self, target: str, own: Mapping[Any, Any]) -> None:
         super().__init__(own)
         self._by_device = _cluster_of(target)
-        self._home = _found(target).device
+        self._home = _find_server(target).device
         self.devices = self._devices()
 
     def _devices(self) -> Devices:
@@ -238,7 +238,7 @@ def check_target(target: str) -> None:
         raise InvalidArgumentError(None, None, f'Could not interpret "{place}" as a host-port pair.')
 
 
-def _found(target: str) -> _Task:
+def _find_server(target: str) -> _Task:
     task = _tasks.get(target.removeprefix(_SCHEME))
     if task is None:
         near = f' Servers of this process: {", ".join(_SCHEME + address for address in _tasks)}.' if _tasks else ''
@@ -249,7 +249,7 @@ def _found(target: str) -> _Task:
 
 def _cluster_of(target: str) -> dict[DeviceSpecV2, _Task]:
     """The tasks of this process that are in the cluster of a server, by device, its own first."""
-    own = _found(target)
+    own = _find_server(target)
     found = {own.device: own}
     for job in own.cluster.jobs:
         for address in own.cluster.job_tasks(job):

@@ -74,7 +74,7 @@ class Branches:
 
 
 # ---------------------------------------------------------------- running
-def _selected(selector: Any, branches: Branches, two: bool) -> int:
+def _select_branch(selector: Any, branches: Branches, two: bool) -> int:
     if not two:
         index = int(selector)
         return index if 0 <= index < len(branches.branches) else len(branches.branches) - 1
@@ -88,7 +88,7 @@ def _selected(selector: Any, branches: Branches, two: bool) -> int:
 def _kernel(two: bool) -> Any:
     def run(execution: Execution, selector: Any, *values: Any, _py_branches: Branches, asked: Sequence[bool] = (),
             owned: Any = (), record: bool = False) -> Any:
-        index = _selected(selector, _py_branches, two)
+        index = _select_branch(selector, _py_branches, two)
         branch = _py_branches.branches[index]
         fed = [values[i] for i in _py_branches.feeds[index]]
         if not record:
@@ -154,7 +154,7 @@ class InputPool:
         return found
 
 
-def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
+def _restore_branches(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
     """The branches of a node that comes from a GraphDef: each takes all inputs and gives all outputs."""
     names = attrs['branches'] if 'branches' in attrs else [attrs['then_branch'], attrs['else_branch']]
     branches = tuple(functions(name.name) for name in names)
@@ -196,7 +196,7 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     feeds = [tuple(pool.place(t) for t in (*(seed for _, seed in seeds),
                                            *(known[n] if isinstance(n, int) else n for n in one.needed)))
              for one, seeds, known in zip(made, places, values, strict=True)]
-    return [None, *_differentiated(node, made, feeds, pool)]
+    return [None, *_differentiate(node, made, feeds, pool)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +252,8 @@ def _parts(place: Any) -> list[int]:
     return [place.values, place.indices, *([] if place.dense_shape is None else [place.dense_shape])]
 
 
-def _differentiated(node: Node, backwards: Sequence[_Backward], feeds: Sequence[tuple[int, ...]],
-                    pool: InputPool) -> list[Any]:
+def _differentiate(node: Node, backwards: Sequence[_Backward], feeds: Sequence[tuple[int, ...]],
+                   pool: InputPool) -> list[Any]:
     """The gradients of the inputs, from the node that runs the backward branches."""
     selector, *inputs = node.inputs
     reached = sorted({i for one in backwards for i in one.found})
@@ -286,4 +286,4 @@ def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
 for _name in (IF, STATELESS_IF, CASE, STATELESS_CASE):
     register(OpDef(_name, _kernel(_name in (IF, STATELESS_IF)), _types, _gradient, outputs=-1,
                    stateful=_name in (IF, CASE), kernel_attrs=('_py_branches', 'asked'), in_execution=True, hidden=_hidden,
-                   python=True, sealed=True, sparse=True, restore=_restored))
+                   python=True, sealed=True, sparse=True, restore=_restore_branches))

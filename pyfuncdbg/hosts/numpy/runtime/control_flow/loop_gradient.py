@@ -104,8 +104,8 @@ def gradient(node: Node, *grads: Any) -> Sequence[Any]:
     if backward.outputs:
         inputs = _Inputs()
         feeds = _seeds(node, loop, incoming, reached, targets, inputs)
-        feeds += [_needed(node, loop, n, inputs) for n in needed]
-        _repeated(node, loop, backward, reached, inputs, feeds, outcome)
+        feeds += [_add_forward_value(node, loop, n, inputs) for n in needed]
+        _add_backward_loop(node, loop, backward, reached, inputs, feeds, outcome)
     for i, passed in enumerate(incoming.fixed):
         place = loop.carried + loop.items + i
         if passed is not None:
@@ -153,7 +153,7 @@ def _seeds(node: Node, loop: Loop, incoming: _Incoming, reached: Sequence[int], 
     return feeds
 
 
-def _needed(node: Node, loop: Loop, what: Any, inputs: _Inputs) -> tuple[str, int]:
+def _add_forward_value(node: Node, loop: Loop, what: Any, inputs: _Inputs) -> tuple[str, int]:
     """Something that the backward body needs of the forward loop: as it was in the iteration, or the same in all."""
     if not isinstance(what, int):
         return inputs.add('fixed', what)
@@ -163,8 +163,8 @@ def _needed(node: Node, loop: Loop, what: Any, inputs: _Inputs) -> tuple[str, in
     return inputs.add('items', node.recorded()[1 + what])
 
 
-def _repeated(node: Node, loop: Loop, backward: TracedFunction, reached: Sequence[int], inputs: _Inputs,
-              feeds: Sequence[tuple[str, int]], outcome: list[Any]) -> None:
+def _add_backward_loop(node: Node, loop: Loop, backward: TracedFunction, reached: Sequence[int], inputs: _Inputs,
+                       feeds: Sequence[tuple[str, int]], outcome: list[Any]) -> None:
     """Add the backward loop; puts what it gives into `outcome`, by the place in the forward loop's pool."""
     pool = node.inputs[2:]
     packed = backward.pack(range(len(backward.outputs)))
@@ -201,11 +201,11 @@ def _hidden(node: Node) -> Sequence[Output]:
     return [(int32, _SCALAR), *((variant, _SCALAR) for _ in node.attrs['_py_loop'].body.available())]
 
 
-def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
-    from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_import import restored  # who reads no graph needs no messages
-    return restored(inputs, attrs, functions)
+def _restore_loop(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
+    from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_import import restore_loop  # who reads no graph needs no messages
+    return restore_loop(inputs, attrs, functions)
 
 
 for _name in (WHILE, STATELESS_WHILE):
     register(OpDef(_name, run, _types, gradient, outputs=-1, stateful=_name == WHILE, kernel_attrs=('_py_loop', 'asked'),
-                   in_execution=True, hidden=_hidden, python=True, sealed=True, sparse=True, restore=_restored))
+                   in_execution=True, hidden=_hidden, python=True, sealed=True, sparse=True, restore=_restore_loop))

@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.function_library import FunctionLibrar
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
-def restored(inputs: Sequence[Any], attrs: Attrs, functions: FunctionLibrary) -> Attrs:
+def restore_loop(inputs: Sequence[Any], attrs: Attrs, functions: FunctionLibrary) -> Attrs:
     """The loop of a While that comes from a GraphDef: everything but the count is carried.
 
     Raises:
@@ -24,7 +24,7 @@ def restored(inputs: Sequence[Any], attrs: Attrs, functions: FunctionLibrary) ->
     count = len(inputs) - 2
     if count < 0:
         raise ValueError('a loop without a counter and a maximum cannot be imported')
-    body = functions.adapted(attrs['body'].name, _uncounted)
+    body = functions.adapted(attrs['body'].name, _remove_count)
     condition, limited = _condition(functions, attrs['cond'].name)
     shapes = attrs['output_shapes'] or [UNKNOWN] * len(inputs)
     types: tuple[Output, ...] = tuple(zip(attrs['T'], shapes, strict=True))
@@ -38,11 +38,11 @@ def _condition(functions: FunctionLibrary, name: str) -> tuple[TracedFunction, b
     found: list[bool] = []
 
     def unlimited(message: Any) -> None:
-        found.append(_unlimited(message))
+        found.append(_remove_limit(message))
     return functions.adapted(name, unlimited), found[0]
 
 
-def _uncounted(message: Any) -> None:
+def _remove_count(message: Any) -> None:
     """Take the count out of a body."""
     arguments = [argument.name for argument in message.signature.input_arg]
     results = [message.ret[argument.name] for argument in message.signature.output_arg]
@@ -57,7 +57,7 @@ def _uncounted(message: Any) -> None:
     _without_count(message, arguments)
 
 
-def _unlimited(message: Any) -> bool:
+def _remove_limit(message: Any) -> bool:
     """Take the limit out of a condition; whether there was one."""
     arguments = [argument.name for argument in message.signature.input_arg]
     output = message.signature.output_arg[0].name

@@ -64,9 +64,9 @@ class LoopFunction:
         results = [message.ret[argument.name] for argument in message.signature.output_arg]
         arguments = [argument.name for argument in message.signature.input_arg]
         if is_body:
-            _counted(message, arguments, [results[place] for place in loop.next], 2 + loop.carried)
+            _add_count(message, arguments, [results[place] for place in loop.next], 2 + loop.carried)
         elif loop.limited:
-            _limited(message, arguments, results[0])
+            _add_limit(message, arguments, results[0])
         return message
 
 
@@ -77,7 +77,7 @@ def library(loop: WrittenLoop, node: Any) -> list[LoopFunction]:
     return [LoopFunction(loop, loop.condition, node), LoopFunction(loop, loop.body, node)]
 
 
-def _counted(message: Any, arguments: Sequence[str], results: Sequence[str], first_fixed: int) -> None:
+def _add_count(message: Any, arguments: Sequence[str], results: Sequence[str], first_fixed: int) -> None:
     """Make a body give the next count, the maximum, what is carried and what is fixed."""
     one = _free(message, f'{_COUNTER}/one')
     message.node_def.add(name=one, op=CONSTANT).attr['value'].CopyFrom(attr_value(np.int32(1)))
@@ -88,7 +88,7 @@ def _counted(message: Any, arguments: Sequence[str], results: Sequence[str], fir
     _give(message, everything)
 
 
-def _limited(message: Any, arguments: Sequence[str], result: str) -> None:
+def _add_limit(message: Any, arguments: Sequence[str], result: str) -> None:
     """Make a condition hold below the maximum only."""
     less, both = _free(message, f'{_COUNTER}/less'), _free(message, f'{_COUNTER}/and')
     message.node_def.add(name=less, op=BELOW, input=arguments[:2]).attr['T'].type = 3

@@ -63,16 +63,16 @@ def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTen
         graph.seed = outer.seed
         graph.automatic, graph.place = outer.automatic, outer.place + scope
         graph.variables_made = None if outer.variables_made is None else 0
-    with graph.as_default(), tape_recording.suspended():
+    with graph.as_default(), tape_recording.suspend_recordings():
         inputs = [graph.create_op(INPUT, (), {'dtype': dtype, 'shape': shape}, 'args').outputs[0]
                   for dtype, shape in types]
         outputs = [graph.admit(tensor) for tensor in function(inputs)]
     if outer is not None:
-        _variables_noted(graph, outer)
+        _note_variables(graph, outer)
     return TracedFunction(graph, inputs, outputs, list, name)
 
 
-def _variables_noted(graph: Graph, outer: Graph) -> None:
+def _note_variables(graph: Graph, outer: Graph) -> None:
     """Report variables that are read inside to the function around and to every tape."""
     if outer.variables_made is not None and graph.variables_made:
         outer.variables_made += graph.variables_made

@@ -103,9 +103,10 @@ class LoopSource:
         fixed = [f'p_f{i}' for i in range(len(test_feeds) - carried)]
         constant = [f'f{i}' for i in range(len(feeds) - carried)]
         lines = [f'def loop({", ".join(["x", "limit", *values, *fixed, *constant])}):', '    n = 0',
-                 '    while n != limit and not x.paused:', *_assigned(test_feeds, [*values, *fixed]), *test,
+                 '    while n != limit and not x.paused:', *_assignment_lines(test_feeds, [*values, *fixed]), *test,
                  f'        if not {condition}: return (n, True, {", ".join(values)})',
-                 *_assigned(feeds, [*values, *constant]), *body, *_assigned(values, outputs), '        n += 1',
+                 *_assignment_lines(feeds, [*values, *constant]), *body, *_assignment_lines(values, outputs),
+                 '        n += 1',
                  f'    return (n, n == limit, {", ".join(values)})']
         self.text = '\n'.join(lines)
         names = {**step.names, **{_OWN_NAMES.sub(r'p_\1', name): value for name, value in ask.names.items()}}
@@ -148,7 +149,7 @@ def _parts(plan: CompiledPlan, prefix: str) -> tuple[list[str], list[str], list[
     return feeds, [f'    {line}' for line in lines], results.split(', ') if results else []
 
 
-def _assigned(targets: Sequence[str], values: Sequence[str]) -> list[str]:
+def _assignment_lines(targets: Sequence[str], values: Sequence[str]) -> list[str]:
     return [f'        {", ".join(targets)} = {", ".join(values)}'] if targets else []
 
 
@@ -163,8 +164,8 @@ def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: 
     places = tuple(i for i, wanted in enumerate(asked[1:]) if wanted) if record else ()
     limit = max(int(maximum), 0) if loop.limited else -1
     gathering = places or loop.items or loop.stacked or loop.summed
-    count, carried, rest, kept = (_gathered(loop, execution, limit, pool, places) if gathering else
-                                  _plain(loop, execution, limit, pool))
+    count, carried, rest, kept = (_run_gathering(loop, execution, limit, pool, places) if gathering else
+                                  _run_plain(loop, execution, limit, pool))
     fixed = pool[loop.carried + loop.items:] if loop.condition is not None else ()
     outputs = [counter.dtype.type(count), maximum, *carried, *fixed, *rest]
     if not record:
@@ -175,7 +176,7 @@ def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: 
     return RecordedResult(outputs, hidden)
 
 
-def _plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) -> _Iterations:
+def _run_plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) -> _Iterations:
     """Iterations whose values are not kept."""
     assert loop.condition is not None
     carried: Sequence[Any] = pool[:loop.carried]
@@ -183,7 +184,7 @@ def _plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) ->
     ask, step = loop.condition.plan(()), loop.body.plan(())
     for_ask, for_step = [pool[i] for i in loop.asks[loop.carried:]], [pool[i] for i in loop.feeds[loop.carried:]]
     if straight and execution.deadline is None and not hooks.op and compilable(ask, step):
-        count, over, *carried = _at_full_speed(loop, ask, step, execution, [limit, *carried, *for_ask, *for_step])
+        count, over, *carried = _run_compiled(loop, ask, step, execution, [limit, *carried, *for_ask, *for_step])
         if over:
             return count, carried, [], []
     while count != limit and _true(run_inner(ask, execution, (*carried, *for_ask))[0]):
@@ -193,8 +194,8 @@ def _plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) ->
     return count, carried, [], []
 
 
-def _at_full_speed(loop: Loop, ask: CompiledPlan, step: CompiledPlan, execution: Execution,
-                   values: Sequence[Any]) -> tuple[Any, ...]:
+def _run_compiled(loop: Loop, ask: CompiledPlan, step: CompiledPlan, execution: Execution,
+                  values: Sequence[Any]) -> tuple[Any, ...]:
     """The iterations as one function: how many there were, whether the loop is over, and the carried values."""
     source = loop.compiled[0] if loop.compiled else None
     if source is None or not source.of(ask, step):
@@ -208,7 +209,7 @@ def _at_full_speed(loop: Loop, ask: CompiledPlan, step: CompiledPlan, execution:
         raise
 
 
-def _gathered(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any], places: Sequence[int]) -> _Iterations:
+def _run_gathering(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any], places: Sequence[int]) -> _Iterations:
     """Iterations that take items, or whose values are stacked, summed or kept."""
     body, first = loop.body, len(loop.feeds)
     way = -1 if loop.backwards else 1

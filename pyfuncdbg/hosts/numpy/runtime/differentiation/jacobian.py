@@ -55,7 +55,7 @@ def jacobian(tape: DifferentiatedTape, target: Any, sources: Any, unconnected: s
                                                for g, s in zip(found, flat, strict=True)])
     rows = [[*map(dense, tape.gradient(target, flat, output_gradients=_one_hot(target, sizes, (i,))))]
             for i in range(math.prod(sizes))]
-    return nest.pack_sequence_as(sources, [_stacked([row[i] for row in rows], sizes, source, unconnected)
+    return nest.pack_sequence_as(sources, [_stack_rows([row[i] for row in rows], sizes, source, unconnected)
                                            for i, source in enumerate(flat)])
 
 
@@ -85,7 +85,7 @@ def batch_jacobian(tape: DifferentiatedTape, target: Any, source: Any) -> Any:
     if all(column is None for column in columns):
         return _zeros(target.dtype, [*sizes, *inner[1:]])
     stacked = apply(PACK, columns, {'axis': 1, 'N': len(columns)})
-    return _reshaped(stacked, [sizes[0], *rest, *inner[1:]])
+    return _reshape(stacked, [sizes[0], *rest, *inner[1:]])
 
 
 def _zeros(dtype: Any, sizes: Sequence[int]) -> Any:
@@ -101,16 +101,16 @@ def _one_hot(target: Any, sizes: Sequence[int], at: tuple[int, ...], skip: int =
     return apply(CONSTANT, (), {'dtype': target.dtype, 'value': value if sizes else value[()]})
 
 
-def _stacked(rows: Sequence[Any], sizes: Sequence[int], source: Any, unconnected: str) -> Any:
+def _stack_rows(rows: Sequence[Any], sizes: Sequence[int], source: Any, unconnected: str) -> Any:
     """The rows of one source as a tensor of shape sizes + source's."""
     if all(row is None for row in rows) and (unconnected == 'none' or not rows):
         return None
     full = [zeros_of(source) if row is None else row for row in rows]
     if not sizes:
         return full[0]
-    return _reshaped(apply(PACK, full, {'axis': 0, 'N': len(full)}), [*sizes, *full[0].shape.as_list()])
+    return _reshape(apply(PACK, full, {'axis': 0, 'N': len(full)}), [*sizes, *full[0].shape.as_list()])
 
 
-def _reshaped(tensor: Any, sizes: Sequence[int | None]) -> Any:
+def _reshape(tensor: Any, sizes: Sequence[int | None]) -> Any:
     shape = np.array([-1 if n is None else n for n in sizes], np.int32)
     return apply(RESHAPE, (tensor, apply(CONSTANT, (), {'dtype': int32, 'value': shape})))

@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, of_value
-from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, filled
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, fill_with_zeros
 from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_graph
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense
@@ -90,7 +90,7 @@ def _gradients(ys: Any, xs: Any, grad_ys: Any, name: str | None, gated: bool, ag
             inner = [_in_graph(graph, getattr(x, 'handle', x), f'x_{i}') for i, x in enumerate(sources)]
             if len(seeds) != len(targets):
                 raise ValueError(f'Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys')
-            seeds = [_seed(y, None if seed is None else _in_graph(graph, seed, f'grad_y_{i}'), i)
+            seeds = [_make_seed(y, None if seed is None else _in_graph(graph, seed, f'grad_y_{i}'), i)
                      for i, (y, seed) in enumerate(zip(targets, seeds, strict=True))]
             found = _backward(graph, targets, inner, seeds, [_in_graph(graph, t, 'stop') for t in stops], gated, colocated)
         if fact_counter.on:
@@ -137,7 +137,7 @@ def _in_graph(graph: Graph, value: Any, name: str) -> Any:
     return apply(CONSTANT, (), {'dtype': of_value(array), 'value': array}, name)
 
 
-def _seed(target: Any, given: Any, number: int) -> Any:
+def _make_seed(target: Any, given: Any, number: int) -> Any:
     """The gradient to begin with at a target.
 
     Raises:
@@ -147,7 +147,7 @@ def _seed(target: Any, given: Any, number: int) -> Any:
     if given is None:
         if dtype.is_complex:
             raise TypeError(f'Gradients of complex tensors ({target}) must set grad_ys (y.dtype = {dtype.name})')
-        return _ones(target, f'grad_ys_{number}')
+        return _make_ones(target, f'grad_ys_{number}')
     kinds = [(kind.is_floating or kind.is_integer, kind.is_complex) for kind in (dtype, given.dtype)]
     if kinds[0] != kinds[1] and any(kinds[0]):
         what, wanted = ('complex-valued', 'real') if kinds[0][1] else ('real or integer-valued', 'real or integer')
@@ -156,7 +156,7 @@ def _seed(target: Any, given: Any, number: int) -> Any:
     return given if isinstance(given, IndexedSlices) else apply(IDENTITY, (given,), None, f'grad_ys_{number}')
 
 
-def _ones(target: Any, name: str) -> Any:
+def _make_ones(target: Any, name: str) -> Any:
     """Ones in the shape of a tensor, as the nodes that TensorFlow makes."""
     sizes = target.shape
     if sizes.is_fully_defined():
@@ -168,7 +168,7 @@ def _ones(target: Any, name: str) -> Any:
         return apply(FILL, (shape, one), {'index_type': int32}, full)
 
 
-def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+def add_backward_pass(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
     """Add the backward pass from targets to sources to `graph`, which is current; what it needs of an outer graph is
     captured. Gives a tensor, `IndexedSlices` or None for each source."""
     return _backward(graph, targets, sources, seeds, (), False, False)
@@ -195,7 +195,7 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
             if not definition.slices:
                 incoming = [dense(gradient) for gradient in incoming]
             if not (definition.sparse or definition.gradient is no_gradient):       # nobody would use zeros
-                incoming = filled(incoming, op.outputs)
+                incoming = fill_with_zeros(incoming, op.outputs)
             outgoing, _ = step(op, incoming, (), _EVERY)
         for tensor, gradient in zip(edges.inputs(op), outgoing, strict=False):
             if gradient is not None:
@@ -247,7 +247,7 @@ def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation]
     """The nodes on the way from targets to sources in the order of TensorFlow's backward pass: each when all its consumers
     on the way are done, the one that became ready first before others; and those where the way ends."""
     roots = [t.op for t in targets]
-    on_the_way = _reached({source.op for source in sources}, roots, edges)
+    on_the_way = _reached_nodes({source.op for source in sources}, roots, edges)
     pending = dict.fromkeys(on_the_way, 0)
     for op in on_the_way:
         for tensor in edges.inputs(op):
@@ -267,7 +267,7 @@ def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation]
     return order, ends
 
 
-def _reached(sources: set[Operation], roots: Sequence[Operation], edges: _Edges) -> list[Operation]:
+def _reached_nodes(sources: set[Operation], roots: Sequence[Operation], edges: _Edges) -> list[Operation]:
     """The nodes between roots and sources that depend on a source by way of tensors that have gradients."""
     needed: set[Operation] = set()
     stack = list(roots)

@@ -152,7 +152,7 @@ class GradientTape:
         if unconnected == 'zero':
             found = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g
                      for source, tensor, g in zip(given, wanted, found, strict=True)]
-        return nest.pack_sequence_as(sources, [_like(source, g) for source, g in zip(given, found, strict=True)])
+        return nest.pack_sequence_as(sources, [_as_source(source, g) for source, g in zip(given, found, strict=True)])
 
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                  parallel_iterations: int | None = None,
@@ -222,7 +222,7 @@ def _values(item: Any) -> Any:
     return getattr(item, 'flat_values', item)
 
 
-def _like(source: Any, gradient: Any) -> Any:
+def _as_source(source: Any, gradient: Any) -> Any:
     """A gradient in the form of its source: of a ragged tensor in the same rows."""
     return source.with_flat_values(gradient) if gradient is not None and hasattr(source, 'with_flat_values') else gradient
 
@@ -237,7 +237,7 @@ def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
         if seed is not None and not isinstance(seed, Tensor):
             seed = seed._as_tensor() if hasattr(seed, '_as_tensor') else EagerTensor(to_array(seed, target.dtype))
         if seed is None and hasattr(target, 'handle') and target.dtype.is_trainable:
-            with tape_recording.suspended():
+            with tape_recording.suspend_recordings():
                 seed = ones_like(target.read_value())
         seeds.append(seed)
     return seeds

@@ -68,14 +68,14 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
     if graph is None:
         graph = graph_of(inputs)
         if graph is None:
-            return _computed(definition, inputs, attrs or _NO_ATTRS, name)
+            return _compute(definition, inputs, attrs or _NO_ATTRS, name)
     elif not graph.building_function:
         for tensor in inputs:                   # a node goes where its inputs are, as in TensorFlow 1
             if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
                 graph = owner(tensor)
                 break
     op = graph.create_op(op_type, inputs, attrs, name)
-    if tape_recording.active.recordings and tape_recording.wanted(inputs):
+    if tape_recording.active.recordings and tape_recording.is_tracked(inputs):
         tape_recording.record(tape_recording.TapedOp(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
     if definition.outputs == 1:
         return op.outputs[0]
@@ -103,22 +103,22 @@ def out_of_scope(tensor: SymbolicTensor) -> TypeError:
     return TypeError(f'{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or '
                      'TensorFlow collections to access it.\nPlease see https://www.tensorflow.org/guide/function'
                      '#all_outputs_of_a_tffunction_must_be_return_values for more information.\n\n'
-                     f'{tensor!r} was defined here: {_where(tensor)}')
+                     f'{tensor!r} was defined here: {_creation_line(tensor)}')
 
 
-def _where(tensor: SymbolicTensor) -> str:
+def _creation_line(tensor: SymbolicTensor) -> str:
     stack = tensor.op.stack
     return f'{stack[-1].filename}:{stack[-1].line}' if stack else 'unknown'
 
 
-def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
+def _compute(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
     """Run the kernel now."""
     values = [tensor._value for tensor in inputs]
     keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
     try:
         if definition.hidden and tape_recording.active.recordings and not (
-                definition.sealed and not tape_recording.wanted(inputs)):
-            return _recorded(definition, inputs, values, keywords, attrs, name)
+                definition.sealed and not tape_recording.is_tracked(inputs)):
+            return _run_recorded(definition, inputs, values, keywords, attrs, name)
         if definition.in_execution:
             result = _in_execution(definition, values, keywords)
         else:
@@ -130,15 +130,15 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as error:
         raise _op_error(definition, inputs, attrs, error) from None
     if definition.outputs == 1:
-        outputs: Any = boxed(result)
+        outputs: Any = box_value(result)
         everything: Sequence[Any] = (outputs,)
     elif result is None:
         return None
     else:
-        outputs = everything = [boxed(value) for value in result]
+        outputs = everything = [box_value(value) for value in result]
     if context.process.mixed:
         _remember(definition, inputs, everything, attrs, name)
-    if tape_recording.active.recordings and tape_recording.wanted(inputs):
+    if tape_recording.active.recordings and tape_recording.is_tracked(inputs):
         call = tape_recording.active.op_call if hooks.op and not definition.in_execution else 0
         tape_recording.record(tape_recording.TapedOp(definition, inputs, everything, attrs, call=call, name=name or ''))
     return outputs
@@ -152,7 +152,7 @@ def _remember(definition: OpDef, inputs: Sequence[Any], outputs: Sequence[Any], 
             tensor.origin = origin, index
 
 
-def boxed(value: Any) -> EagerTensor:
+def box_value(value: Any) -> EagerTensor:
     """A kernel's value as a tensor; what is no NumPy value is opaque."""
     return EagerTensor(value) if isinstance(value, (np.ndarray, np.generic)) else EagerTensor(value, variant)
 
@@ -162,7 +162,7 @@ def _pure(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywo
     kernel = kernel_for(definition, getattr(values[0], 'dtype', None)) if values else definition.kernel
     before = numpy_errstate.state.set(numpy_errstate.IGNORE)
     try:
-        return kernel(*values, **keywords) if not hooks.op else _hooked(definition, kernel, inputs, keywords, attrs)
+        return kernel(*values, **keywords) if not hooks.op else _run_hooked(definition, kernel, inputs, keywords, attrs)
     finally:
         numpy_errstate.state.reset(before)
 
@@ -178,16 +178,16 @@ def _in_execution(definition: OpDef, values: Sequence[Any], keywords: dict[str, 
         numpy_errstate.state.set(execution.errstate)
 
 
-def _recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs,
-              name: str | None) -> Any:
+def _run_recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs,
+                  name: str | None) -> Any:
     """Run a kernel that keeps for its gradient more than its outputs."""
     result = _in_execution(definition, values, {**keywords, 'record': True})
-    outputs = [boxed(value) for value in result.outputs]
+    outputs = [box_value(value) for value in result.outputs]
     if context.process.mixed:
         _remember(definition, inputs, outputs, attrs, name)
     everything = [*inputs, *result.met]
-    if tape_recording.wanted(everything):
-        hidden = [boxed(value) for value in result.hidden]
+    if tape_recording.is_tracked(everything):
+        hidden = [box_value(value) for value in result.hidden]
         tape_recording.record(tape_recording.TapedOp(definition, everything, outputs, attrs, hidden, result.call,
                                                      name or ''))
     return outputs[0] if definition.outputs == 1 else outputs
@@ -223,8 +223,8 @@ def _eager_text(definition: OpDef, attrs: Attrs, text: str) -> str:
 _sites: dict[tuple[Any, ...], CallSite] = {}
 
 
-def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any], keywords: dict[str, Any],
-            attrs: Attrs) -> Any:
+def _run_hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any], keywords: dict[str, Any],
+                attrs: Attrs) -> Any:
     """One eager op as a call of kind 'op': its site is the line of the program that it stands on."""
     site = eager_site(definition, attrs)
 
@@ -232,7 +232,7 @@ def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any]
         result = kernel(*[tensor._value for tensor in tensors], **keywords)
         tape_recording.active.op_call = current_call(site)
         values = (result,) if definition.outputs == 1 else result
-        return [boxed(value) for value in values]
+        return [box_value(value) for value in values]
 
     tape_recording.active.op_call = 0
     outputs = invoke(site, compute, eager_execution().run, list(inputs))

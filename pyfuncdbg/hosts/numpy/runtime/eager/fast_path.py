@@ -74,7 +74,7 @@ def _node(definition: OpDef, inputs: tuple[Any, ...], output: EagerTensor, name:
 
 def _record(definition: OpDef, inputs: tuple[Any, ...], output: EagerTensor, name: str | None) -> None:
     """Give the op to the recordings that track one of its inputs."""
-    if tape_recording.wanted(inputs):
+    if tape_recording.is_tracked(inputs):
         tape_recording.record(_node(definition, inputs, output, name))
 
 
@@ -98,7 +98,7 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
             if kernel is None or hooks.op or process.mixed or (graphs[-1] is not None if graphs else not process.eager):
                 return general(x, y)
             if type(y) is not EagerTensor:
-                y = _beside(dtype, y)
+                y = _convert_number(dtype, y)
             if type(y) is not EagerTensor or y.dtype is not dtype:
                 return general(x, y)
             before = _set(_IGNORE)
@@ -172,7 +172,7 @@ def _kernels(definition: OpDef, allowed: Sequence[DType]) -> dict[int, Kernel]:
     return {id(dtype): kernel_for(definition, dtype.array) for dtype in allowed if dtype.is_native}
 
 
-def _beside(dtype: DType, value: Any) -> Any:
+def _convert_number(dtype: DType, value: Any) -> Any:
     """A Python number as a tensor of the dtype of the tensor beside it; anything else as it is."""
     kind = type(value)
     if kind is float:

@@ -150,7 +150,7 @@ active = _Active()
 
 
 @contextmanager
-def suspended(inner: TapeRecording | None = None) -> Iterator[None]:
+def suspend_recordings(inner: TapeRecording | None = None) -> Iterator[None]:
     """Take this thread's recordings out; `inner` records instead."""
     before = active.recordings
     active.recordings = [] if inner is None else [inner]
@@ -160,7 +160,7 @@ def suspended(inner: TapeRecording | None = None) -> Iterator[None]:
         active.recordings = before
 
 
-def wanted(inputs: Sequence[Tensor]) -> bool:
+def is_tracked(inputs: Sequence[Tensor]) -> bool:
     """Whether any active recording of this thread tracks one of these tensors."""
     for recording in active.recordings:
         for tensor in inputs:

@@ -153,7 +153,7 @@ class EagerTensor(Tensor):
         return EagerTensor(self._value, self.dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (np.asarray(self._value), self.dtype.name)
+        return restore_tensor, (np.asarray(self._value), self.dtype.name)
 
     def _text(self, as_repr: bool) -> str:
         value = self._value
@@ -172,6 +172,6 @@ class EagerTensor(Tensor):
         return f'<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={self._text(True)}>'
 
 
-def restored(array: np.ndarray, dtype: str) -> EagerTensor:
+def restore_tensor(array: np.ndarray, dtype: str) -> EagerTensor:
     """The tensor that a pickled one becomes."""
     return EagerTensor(array if array.ndim or array.dtype == object else array[()], as_dtype(dtype))

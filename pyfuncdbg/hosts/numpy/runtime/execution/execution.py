@@ -15,7 +15,7 @@ from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, saved
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, save_content
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import RunView
@@ -109,7 +109,7 @@ class Execution:
         """The shared object of this key, made at first use."""
         found = self.resources.get(key)
         if self.used is not None and key not in self.used:
-            self.used[key] = saved(found)
+            self.used[key] = save_content(found)
         if found is None:
             found = self.resources.setdefault(key, make())
         return found

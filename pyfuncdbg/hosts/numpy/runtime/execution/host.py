@@ -99,7 +99,7 @@ class GraphHost:
         Returns:
             A context manager; it gives a function that tells which variables have changed.
         """
-        return resources.untouched(self)
+        return resources.restored_state(self)
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
         """Call another function at a Python site from its next call on.

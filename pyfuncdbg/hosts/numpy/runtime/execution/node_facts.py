@@ -69,11 +69,11 @@ def reads_returned(op: Operation) -> Callable[[], list[list[Any]]]:
     def read() -> list[list[Any]]:
         living = graph()
         made = living.find(name) if living is not None else None
-        return [] if made is None else _returned(made)
+        return [] if made is None else _returned_outputs(made)
     return read
 
 
-def _returned(op: Operation) -> list[list[Any]]:
+def _returned_outputs(op: Operation) -> list[list[Any]]:
     found: dict[int, list[str]] = {maker.value_index: [] for maker in map(_maker, op.graph.returned) if maker.op is op}
     outer = op.graph.outer if found else None
     for node in outer.operations if outer is not None else ():

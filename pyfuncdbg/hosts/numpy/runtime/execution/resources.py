@@ -20,7 +20,7 @@ EAGER_RESOURCES: dict[Any, Any] = {}
 """The resources of eager code, by key."""
 
 
-def saved(resource: Any) -> tuple[Any, Any]:
+def save_content(resource: Any) -> tuple[Any, Any]:
     """A resource with its content, where it has some that changes in place."""
     if isinstance(resource, np.random.Generator):
         return resource, resource.bit_generator.state
@@ -32,7 +32,7 @@ storages: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 @contextmanager
-def untouched(host: Any) -> Iterator[ListChanges]:
+def restored_state(host: Any) -> Iterator[ListChanges]:
     """Keep variables and random states while the block runs; gives a function that names what was changed so far."""
     kept = [(storage, storage.value) for storage in list(storages)]
     rng = host.rng_state()

@@ -258,16 +258,16 @@ def _by_parameters(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: S
     for name in kwargs:
         if name not in names:
             raise _MisfitError(f"got an unexpected keyword argument '{name}'")
-    return CallArguments([_fitted(expected, given[name]) for name, _, expected in parameters], {}, names, False, {})
+    return CallArguments([_fit_argument(expected, given[name]) for name, _, expected in parameters], {}, names, False, {})
 
 
-def _fitted(expected: Any, given: Any) -> Any:
+def _fit_argument(expected: Any, given: Any) -> Any:
     why = misfit(expected, given)
     if why is not None:
         raise _MisfitError(why)
     if nest.is_nested(expected):
-        return nest.pack_sequence_as(given, [_fitted(a, b) for a, b in zip(nest.flatten(expected), nest.flatten(given),
-                                                                           strict=True)])
+        return nest.pack_sequence_as(given, [_fit_argument(a, b) for a, b in zip(nest.flatten(expected), nest.flatten(given),
+                                                                                 strict=True)])
     if isinstance(expected, TensorSpec):
         if as_argument(given, False) is not None or hasattr(given, 'standing_on'):
             return given

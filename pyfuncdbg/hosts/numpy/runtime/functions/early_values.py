@@ -17,10 +17,10 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import conversion
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import compiled, needed_ops
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import compile_plan, needed_ops
 
 
-def lifted(tensor: SymbolicTensor) -> EagerTensor:
+def lift_tensor(tensor: SymbolicTensor) -> EagerTensor:
     """The tensor as an eager one.
 
     Raises:
@@ -39,24 +39,24 @@ def _value(tensor: Any, wanted: SymbolicTensor) -> Any:
         return tensor._value
     outside = _outside(tensor, wanted, arguments=True)
     values = [_value(outer, wanted) for outer in outside.values()]
-    plan = compiled(owner(tensor), (), [op.outputs[0] for op in outside], [tensor], protect=True, hand_over=take_over)
+    plan = compile_plan(owner(tensor), (), [op.outputs[0] for op in outside], [tensor], protect=True, hand_over=take_over)
     (value,) = plan.function(eager_execution(), *values)
     return value
 
 
-def repeated(tensor: Any, graph: Graph) -> Any:
+def repeat_nodes(tensor: Any, graph: Graph) -> Any:
     """The nodes behind a tensor of a function once more, in a graph around it that is current.
 
     Raises:
         ValueError: It depends on an argument of the function.
     """
-    return _repeated(tensor, tensor, graph)
+    return _repeat_nodes(tensor, tensor, graph)
 
 
-def _repeated(tensor: Any, wanted: SymbolicTensor, graph: Graph) -> Any:
+def _repeat_nodes(tensor: Any, wanted: SymbolicTensor, graph: Graph) -> Any:
     if not isinstance(tensor, SymbolicTensor) or tensor.graph is graph:
         return graph.admit(tensor)
-    found = {op: [_repeated(outer, wanted, graph)] for op, outer in _outside(tensor, wanted, arguments=False).items()}
+    found = {op: [_repeat_nodes(outer, wanted, graph)] for op, outer in _outside(tensor, wanted, arguments=False).items()}
     made: dict[Operation, Operation] = {}
     for op in needed_ops([tensor.op], set()):
         if op not in found:

@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.logger import warn
 from pyfuncdbg.hosts.numpy.runtime.functions.concrete import ConcreteFunction
 from pyfuncdbg.hosts.numpy.runtime.functions.signature import FunctionSignature
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import trace_function
 
 _numbers = itertools.count()
 _run_eagerly = False
@@ -73,7 +73,7 @@ class Function:
     """
 
     def __init__(self, python_function: Callable[..., Any], signature: FunctionSignature, name: str, autograph: bool = True,
-                 traces: _Traces | None = None, compiled: bool = False, retracing: Retracing | None = None) -> None:
+                 traces: _Traces | None = None, compiled: bool = False, retracing: RetracingCounter | None = None) -> None:
         self._python_function = python_function
         self._signature = signature
         self._name = name
@@ -138,8 +138,8 @@ class Function:
     def _traced(self, arguments: CallArguments) -> ConcreteFunction:
         """A new trace. The first may make variables; another one that makes none then takes its place."""
         def trace(first: bool) -> Any:
-            return traced(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first,
-                          self._autograph)
+            return trace_function(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first,
+                                  self._autograph)
         made = trace(not self._traces.settled)
         self._traces.settled = True
         if made.graph.variables_made:
@@ -232,7 +232,7 @@ _HISTORY, _MANY, _WARNINGS = 10, 5, 2
 _lock = new_lock()
 
 
-class Retracing:
+class RetracingCounter:
     """Counts of a function's last traces and calls.
 
     Attributes:
@@ -269,13 +269,13 @@ class Retracing:
              'https://www.tensorflow.org/api_docs/python/tf/function for  more details.')
 
 
-_known = CodeTable[Retracing]()
+_known = CodeTable[RetracingCounter]()
 
 
-def retracing_of(function: Any) -> Retracing:
+def retracing_of(function: Any) -> RetracingCounter:
     """The counts of a function: one object for all functions that were made from the same text."""
     code = getattr(getattr(function, '__func__', function), '__code__', None)
     if code is None:
-        return Retracing()
+        return RetracingCounter()
     with _lock:
-        return _known.get(code) or _known.put(code, Retracing())
+        return _known.get(code) or _known.put(code, RetracingCounter())

@@ -61,14 +61,14 @@ class FunctionSignature:
             parameters = None
         if input_signature is not None:
             _check_specs(input_signature, parameters)
-        return _made(parameters, None if input_signature is None else tuple(input_signature), {} if relax else None)
+        return _make_spec(parameters, None if input_signature is None else tuple(input_signature), {} if relax else None)
 
     def without_self(self) -> FunctionSignature:
         """The signature of the bound method."""
         if self.parameters is None:
             return self
         rest = list(self.parameters.parameters.values())[1:]
-        return _made(self.parameters.replace(parameters=rest), self.specs, self.seen)
+        return _make_spec(self.parameters.replace(parameters=rest), self.specs, self.seen)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], allow_specs: bool = False) -> CallArguments:
         """Read the arguments of a call.
@@ -187,7 +187,7 @@ def _misfit(spec: Any, value: Any) -> str:
     return f'Can not cast {value if given is None else given!r} to {spec!r}'
 
 
-def _made(parameters: inspect.Signature | None, specs: tuple[Any, ...] | None, seen: Any) -> FunctionSignature:
+def _make_spec(parameters: inspect.Signature | None, specs: tuple[Any, ...] | None, seen: Any) -> FunctionSignature:
     plain = None
     if parameters is not None and all(p.kind in _POSITIONAL for p in parameters.parameters.values()):
         plain = tuple(parameters.parameters)

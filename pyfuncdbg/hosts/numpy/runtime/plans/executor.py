@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, ExecutionHistory, has_effects
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, failed_in, op_site
-from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed, unpacked
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import copy_feed, copy_value, unpack_outputs
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Executor:
             execution.pause(on_pause)
         fed = {id(t) for t in self._plan.feeds}
         known = self.history.values.known
-        return tuple((own_feed if id(t) in fed else own)(known[self._plan.slots[id(t)]]) for t in self._plan.fetches)
+        return tuple((copy_feed if id(t) in fed else copy_value)(known[self._plan.slots[id(t)]]) for t in self._plan.fetches)
 
     def execute(self, cursor: RunCursor, index: int) -> int:
         """Run a step; the index of the next."""
@@ -151,14 +151,14 @@ class Executor:
         def compute(*values: Any) -> tuple[Any, ...]:
             result = step.kernel(self.execution, *values, **extra) if definition.in_execution else step.kernel(*values)
             if step.recorded:
-                return unpacked(result)
+                return unpack_outputs(result)
             return (result,) if definition.outputs == 1 else tuple(result or ())
 
         if not hooks.op:
             return compute(*inputs)
         site = op_site(step.op)
         if not has_effects(step) and not step.recorded and not step.gradients:
-            self._plan.watched[index] = site, _plain(step)
+            self._plan.watched[index] = site, _plain_function(step)
         return tuple(invoke(site, compute, self.execution.run, list(inputs)))
 
     # ------------------------------------------------------------------ for the cursor
@@ -207,7 +207,7 @@ class Executor:
         values.known[values.slot(tensor)] = value
 
 
-def _plain(step: Step) -> Callable[..., tuple[Any, ...]]:
+def _plain_function(step: Step) -> Callable[..., tuple[Any, ...]]:
     """A step without effects as a function of its inputs."""
     kernel = step.kernel
     if step.op.definition.outputs == 1:
@@ -229,7 +229,7 @@ def innermost(execution: Execution) -> RunView | None:
     return execution.standing()
 
 
-def marked(execution: Execution) -> CallMark | None:
+def mark_of_call(execution: Execution) -> CallMark | None:
     """State before the Python call that a plan at full speed is at; None in one that runs step by step."""
     earlier = execution.marked
     if execution.used is not None and (earlier is None or execution.used is not earlier.used):

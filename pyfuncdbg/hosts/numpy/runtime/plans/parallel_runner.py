@@ -23,7 +23,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, ExecutionHistory
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import Executor
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
-from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import copy_feed, copy_value
 from pyfuncdbg.hosts.numpy.runtime.plans.schedule import RunProgress, StepOrder
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
@@ -156,7 +156,7 @@ class PooledRun:
         if self._pause is not None:
             return self._handed_over(self._pause)
         fed = {id(t) for t in plan.feeds}
-        return tuple((own_feed if id(t) in fed else own)(self.known[plan.slots[id(t)]]) for t in plan.fetches)
+        return tuple((copy_feed if id(t) in fed else copy_value)(self.known[plan.slots[id(t)]]) for t in plan.fetches)
 
     def _settle(self, helpers: Sequence[Future[None]]) -> None:
         """Wait until no thread works for this run any more; Ctrl-C meanwhile ends it."""

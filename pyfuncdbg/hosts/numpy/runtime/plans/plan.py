@@ -195,9 +195,10 @@ def in_order(ops: set[Operation]) -> list[Operation]:
         raise InvalidArgumentError(None, None, f'Graph execution error:\n\n{text}') from None
 
 
-def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor], *,
-             protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = (),
-             done: Collection[Operation] = (), merge: bool = True) -> CompiledPlan:
+def compile_plan(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor],
+                 fetches: Sequence[SymbolicTensor], *,
+                 protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = (),
+                 done: Collection[Operation] = (), merge: bool = True) -> CompiledPlan:
     """Compile a plan.
 
     Args:
@@ -221,7 +222,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
         slots.setdefault(id(tensor), len(slots))
     steps: list[Step] = []
     constants: dict[int, Any] = {}
-    after = _completed(ops, gradients, fed)
+    after = _completed_gradients(ops, gradients, fed)
     same = doubles(ops, fed) if merge else {}
     for op in ops:
         if op in same:
@@ -232,7 +233,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
         fed_outputs = [t for t in op.outputs if id(t) in fed]
         for tensor in outputs:
             slots.setdefault(id(tensor), len(slots))
-        kernel = _bound(op, wanted if recorded else ())
+        kernel = _bind_kernel(op, wanted if recorded else ())
         numbers = tuple(slots[id(t)] for t in outputs) if not fed_outputs else tuple(
             slots[id(t)] if id(t) not in fed else -1 for t in outputs)
         if is_constant(op):
@@ -244,7 +245,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
                         hand_over)
 
 
-def _bound(op: Operation, wanted: Collection[int]) -> Kernel:
+def _bind_kernel(op: Operation, wanted: Collection[int]) -> Kernel:
     definition = op.definition
     dtype = op.inputs[0].dtype.array if op.inputs and not definition.in_execution else None
     kernel = kernel_for(definition, dtype if isinstance(dtype, np.dtype) else None)
@@ -258,7 +259,7 @@ def _bound(op: Operation, wanted: Collection[int]) -> Kernel:
     return partial(kernel, **attrs) if attrs else kernel
 
 
-def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed: set[int]) -> dict[Operation,
+def _completed_gradients(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed: set[int]) -> dict[Operation,
                                                                                                    tuple[GradientStep, ...]]:
     """For each op, the backward steps whose results are all there once it has run."""
     position = {op: i for i, op in enumerate(ops)}
@@ -315,12 +316,12 @@ class _Search:
         definition = op.definition
         if definition.stateful or (definition.in_execution and not _is_call(op)):
             return op
-        attrs = tuple(sorted((name, _plain(value)) for name, value in op.attrs.items() if not name.startswith('_')))
+        attrs = tuple(sorted((name, _plain_attr(value)) for name, value in op.attrs.items() if not name.startswith('_')))
         inputs = tuple(id(t) if id(t) in self._fed else (self.key(t.op), t.index) for t in op.inputs)
         return op.type, attrs, inputs, tuple(op.control_inputs)
 
 
-def _plain(value: Any) -> Any:
+def _plain_attr(value: Any) -> Any:
     """An attr as text or bytes."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != 'O':
         return f'{value.dtype} {value.shape}', value.tobytes()

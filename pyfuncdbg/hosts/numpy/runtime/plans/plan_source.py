@@ -138,7 +138,7 @@ class PlanSource:
             self.names[f'o{index}'] = owned
             arguments.append(f'owned=o{index}')
         if step.recorded:
-            self.names['unpacked'] = unpacked
+            self.names['unpacked'] = unpack_outputs
             return f'{", ".join(targets)}, = unpacked(k{index}({", ".join(arguments)}, record=True))'
         call = f'k{index}({", ".join(arguments)})'
         if definition.outputs == 1:
@@ -156,31 +156,31 @@ class PlanSource:
         slot = self._plan.slots[id(tensor)]
         name = self._of(slot)
         if slot in self._sharing.to_copy:
-            self.names['own'], self.names['own_feed'] = own, own_feed
+            self.names['own'], self.names['own_feed'] = copy_value, copy_feed
             return f'own_feed({name})' if any(t is tensor for t in self._plan.feeds) else f'own({name})'
         if tensor.shape.rank:
             return name
-        self.names['settled'] = settled
+        self.names['settled'] = to_scalar
         return f'settled({name})'
 
 
-def unpacked(recorded: Any) -> tuple[Any, ...]:
+def unpack_outputs(recorded: Any) -> tuple[Any, ...]:
     """All outputs of a `Recorded`, the hidden ones last."""
     return (*recorded.outputs, *recorded.hidden)
 
 
-def own(value: Any) -> Any:
+def copy_value(value: Any) -> Any:
     """A copy for the caller to write to; a scalar at rank 0, but a string is an array also there."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.ndim or value.dtype.hasobject else value[()]
     return value
 
 
-def own_feed(value: Any) -> Any:
+def copy_feed(value: Any) -> Any:
     """A copy of a fed value; a scalar comes back as an array of rank 0, as from TensorFlow."""
     return np.array(value)
 
 
-def settled(value: Any) -> Any:
+def to_scalar(value: Any) -> Any:
     """A scalar instead of an array of rank 0, but for strings."""
     return value if not isinstance(value, np.ndarray) or value.ndim or value.dtype.hasobject else value[()]

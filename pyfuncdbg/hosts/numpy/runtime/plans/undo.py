@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.execution.resources import saved, storages as every_storage
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import save_content, storages as every_storage
 
 
 class SavedState:
@@ -37,7 +37,7 @@ class SavedState:
         self._rng = execution.run.host.rng_state() if python else None
         self._errstate = execution.errstate
         keys = () if like is None else like._resources
-        self._resources: dict[Any, tuple[Any, Any]] = {key: saved(execution.resources.get(key)) for key in keys}
+        self._resources: dict[Any, tuple[Any, Any]] = {key: save_content(execution.resources.get(key)) for key in keys}
 
     def note(self, used: dict[Any, tuple[Any, Any]]) -> None:
         """The resources that the step turned out to use, as they were before."""
@@ -77,7 +77,7 @@ class SavedState:
         """Whether the variables and resources are now as they were then; eager ones too, which Python may read."""
         eager = [entry for entry in self._reachable if entry[0].variable() is not None]
         return all(alike(storage.value, value) for storage, value in (*self._stored, *eager)) and all(
-            alike(saved(self._execution.resources.get(key)), known) for key, known in self._resources.items())
+            alike(save_content(self._execution.resources.get(key)), known) for key, known in self._resources.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,13 +48,13 @@ def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
         if hasattr(key, 'fed'):                     # made of several tensors
             flat.update(key.fed(value))
         elif isinstance(key, tuple):
-            flat.update(_paired(key, value))
+            flat.update(_pair_values(key, value))
         else:
             flat[key] = value
     return flat
 
 
-def _paired(key: Any, value: Any) -> list[tuple[Any, Any]]:
+def _pair_values(key: Any, value: Any) -> list[tuple[Any, Any]]:
     """Each tensor of a structure of keys, with its value: a list may be the value of one tensor."""
     if hasattr(key, 'fed'):
         return key.fed(value)  # type: ignore[no-any-return]
@@ -65,7 +65,7 @@ def _paired(key: Any, value: Any) -> list[tuple[Any, Any]]:
     if len(key) != len(value):
         raise ValueError(f'Could not flatten dictionary. Key had {len(key)} elements, but value had {len(value)} elements. '
                          f'Key: {list(key)}, value: {list(value)}.')
-    return [pair for k, v in zip(key, value, strict=True) for pair in _paired(k, v)]
+    return [pair for k, v in zip(key, value, strict=True) for pair in _pair_values(k, v)]
 
 
 def converter(tensor: SymbolicTensor) -> Callable[[Any], Any]:

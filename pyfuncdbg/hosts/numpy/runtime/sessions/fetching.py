@@ -37,7 +37,7 @@ class Fetches:
         self.targets: list[Operation] = []
         places: list[int] = []
         known: dict[int, int] = {}
-        fetches = _expanded(fetches)
+        fetches = _expand_composites(fetches)
         leaves = nest.flatten(fetches) if _is_structure(fetches) else [fetches]
         for leaf in leaves:
             if leaf is ABSENT:
@@ -83,12 +83,12 @@ def _is_structure(fetches: Any) -> bool:
     return not isinstance(fetches, (str, bytes, SymbolicTensor, Operation)) and nest.is_nested(fetches)
 
 
-def _expanded(fetches: Any) -> Any:
+def _expand_composites(fetches: Any) -> Any:
     """The structure with what is made of several tensors in place of it: `IndexedSlices`."""
     if not _is_structure(fetches):
         return fetches.fetched() if hasattr(fetches, 'fetched') else fetches
     if any(hasattr(leaf, 'fetched') for leaf in nest.flatten(fetches)):
-        return nest.map_structure(_expanded, fetches)
+        return nest.map_structure(_expand_composites, fetches)
     return fetches
 
 

@@ -26,8 +26,8 @@ from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan, take_over
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled, needed_ops
-from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compile_plan, needed_ops
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import copy_feed, copy_value
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0
 
@@ -36,7 +36,7 @@ _SITES = {name: CallSite(name, name, 'run', host, traits=Traits(fed_run=True))
 _NO_HANDLE = "Must run 'setup' before performing partial runs!"
 
 
-def _refused(message: str) -> InvalidArgumentError:
+def _run_error(message: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f'Graph execution error:\n\n{message}')
 
 
@@ -56,7 +56,7 @@ def _usable(session: UsedSession) -> Graph:
     return session._graph
 
 
-def _to_be_fed(graph: Graph, key: Any) -> SymbolicTensor:
+def _find_feed(graph: Graph, key: Any) -> SymbolicTensor:
     """A feed that a setup announces: TensorFlow fails to say what is wrong with one."""
     try:
         return feed_tensor(graph, key)
@@ -104,12 +104,12 @@ class PartialRun:
                                                  (fetches, self.unfetched, self.fetches, 'fetch', 'fetched')):
             for tensor in tensors:
                 if tensor not in known:
-                    raise _refused(f'The {what} {tensor.name} was not specified in partial_run_setup.')
+                    raise _run_error(f'The {what} {tensor.name} was not specified in partial_run_setup.')
                 if tensor not in left:
-                    raise _refused(f'The {what} {tensor.name} has already been {past}.')
+                    raise _run_error(f'The {what} {tensor.name} has already been {past}.')
         missing = self._missing(fetches, self.unfed - given)
         if missing is not None:
-            raise _refused(f"Fetch {missing.name} can't be computed from the feeds that have been fed so far.")
+            raise _run_error(f"Fetch {missing.name} can't be computed from the feeds that have been fed so far.")
 
     def _missing(self, fetches: Iterable[SymbolicTensor], pending: set[SymbolicTensor]) -> SymbolicTensor | None:
         """A tensor still to be fed, that a fetch needs."""
@@ -146,7 +146,7 @@ class PartialRun:
         asked_for = itertools.chain((t for op in ops for t in op.inputs), fetches)
         given = [t for t in dict.fromkeys(asked_for) if t in self.values]
         wanted = [t for t in dict.fromkeys((*fetches, *made)) if t not in self.values]
-        plan = compiled(self.graph, ops, given, wanted, protect=True, hand_over=take_over, done=self.done)
+        plan = compile_plan(self.graph, ops, given, wanted, protect=True, hand_over=take_over, done=self.done)
         return plan, given
 
     def ran(self, ops: Sequence[Operation], plan: CompiledPlan, results: Sequence[Any]) -> None:
@@ -181,17 +181,17 @@ class PartialRuns:
         """Begin a partial run, as `Session.partial_run_setup`; nodes that need no feed run now."""
         graph = _usable(session)
         keys = [] if feeds is None else list(feeds) if isinstance(feeds, (list, tuple)) else [feeds]
-        tensors = [_to_be_fed(graph, tensor) for key in keys
+        tensors = [_find_feed(graph, tensor) for key in keys
                    for tensor in (key._type_spec._to_components(key) if hasattr(key, 'fed') else [key])]
         elements: dict[int, tuple[Any, Any]] = {}
         wanted = Fetches(graph, fetches, elements)
         for i, tensor in enumerate(tensors):
             if any(t is tensor for t in tensors[:i]):  # `in` would ask whether tensors are equal
-                raise _refused(f'Endpoint "{tensor.name}" fed more than once.')
+                raise _run_error(f'Endpoint "{tensor.name}" fed more than once.')
             if any(t is tensor for t in wanted.tensors):
-                raise _refused(f'{tensor.name} is both fed and fetched.')
+                raise _run_error(f'{tensor.name} is both fed and fetched.')
         if not wanted.tensors and not wanted.targets:
-            raise _refused('Must specify at least one target to fetch or execute.')
+            raise _run_error('Must specify at least one target to fetch or execute.')
         names = (','.join(t.name for t in tensors), ','.join(t.name for t in wanted.tensors),
                  ','.join(op.name for op in wanted.targets))
         handle = f'{names[0]}->{names[1]}/{names[2]}/1/;{next(self._numbers)}'
@@ -216,7 +216,7 @@ class PartialRuns:
         if not isinstance(handle, str):
             raise TypeError(f'partial_run() takes the handle that partial_run_setup() gave, a str, not {handle!r}')
         if partial is None:
-            raise _refused(_NO_HANDLE)
+            raise _run_error(_NO_HANDLE)
         with partial.lock:
             asked = [t for t in wanted.tensors if t not in fed]
             partial.check(fed, asked)
@@ -229,7 +229,7 @@ class PartialRuns:
                 raise
             if partial.over:
                 self._under_way.pop(handle, None)
-        found.update((tensor, own_feed(value)) for tensor, value in fed.items())
+        found.update((tensor, copy_feed(value)) for tensor, value in fed.items())
         return wanted.pack([bytes_at_rank_0(found[t]) for t in wanted.tensors])
 
     def _step(self, session: UsedSession, name: str, partial: PartialRun, fed: Mapping[SymbolicTensor, Any],
@@ -257,7 +257,7 @@ class PartialRuns:
             partial.ran(first, plan, results)
             found.update(zip(plan.fetches, results, strict=True))
             partial.run_rest(rest, execution)
-            return [own(found[t]) if t in partial.values else found[t] for t in asked]
+            return [copy_value(found[t]) if t in partial.values else found[t] for t in asked]
 
         numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:

@@ -32,7 +32,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import UNFOLDED
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan, take_over
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compile_plan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds, is_several
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
@@ -72,7 +72,7 @@ class _Entry:
         self.fetches = tuple(t.name for t in plan.fetches)
 
 
-def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
+def _convert(convert: Callable[[Any], Any], value: Any) -> Any:
     return convert(value)
 
 
@@ -143,7 +143,7 @@ class BaseSession:
         entry = self._entry(fetches, feed_dict)
         if feed_dict:
             given = flat_feeds(feed_dict).values() if entry.nested else feed_dict.values()
-            values = list(map(_converted, entry.converters, given))
+            values = list(map(_convert, entry.converters, given))
             if entry.kept is not None:
                 values = [values[place] for place in entry.kept]
         else:
@@ -231,8 +231,8 @@ class BaseSession:
         last = {id(t): i for i, t in enumerate(feeds)}      # a tensor that is named twice gets the later value
         kept = None if len(last) == len(feeds) else sorted(last.values())
         converters, feeds = [converter(t) for t in feeds], feeds if kept is None else [feeds[i] for i in kept]
-        plan = compiled(graph, wanted.targets, feeds, wanted.tensors, protect=True, hand_over=take_over,
-                        merge=self._options.merges, gradients=graph.gradient_steps if hooks.gradient else ())
+        plan = compile_plan(graph, wanted.targets, feeds, wanted.tensors, protect=True, hand_over=take_over,
+                            merge=self._options.merges, gradients=graph.gradient_steps if hooks.gradient else ())
         check_conditions(plan.steps)
         return _Entry(plan, converters, kept, wanted.pack, any(map(is_several, feed_dict or ())), fetches)
 

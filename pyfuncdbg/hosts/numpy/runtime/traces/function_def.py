@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.proto.messages import FunctionDef
-from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put
+from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put_attr_value
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 
 
@@ -77,9 +77,10 @@ def function_def(trace: FunctionTrace, feeds: Sequence[int] | None = None, argum
         message.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
         attrs = message.arg_attr[i].attr
         own = inner[0].op if inner else None
-        put(attrs['_user_specified_name'], own.attrs.get('_user_specified_name', own.name) if own is not None else name)
+        put_attr_value(attrs['_user_specified_name'], own.attrs.get('_user_specified_name',
+                                                                    own.name) if own is not None else name)
         if tensor.dtype.is_numpy_compatible:
-            put(attrs['_output_shapes'], [tensor.shape])
+            put_attr_value(attrs['_output_shapes'], [tensor.shape])
     fed = {tensor.op for tensor in inputs}
     nodes = [op for op in trace.graph.operations if op not in fed]
     for op in nodes:
@@ -93,7 +94,7 @@ def function_def(trace: FunctionTrace, feeds: Sequence[int] | None = None, argum
             message.signature.is_stateful = True
             message.signature.control_output.append(op.name)
             message.control_ret[op.name] = op.name
-    put(message.attr['_construction_context'], 'kEagerRuntime')
+    put_attr_value(message.attr['_construction_context'], 'kEagerRuntime')
     return message
 
 

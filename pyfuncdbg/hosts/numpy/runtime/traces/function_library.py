@@ -71,7 +71,7 @@ class FunctionLibrary:
                   for argument, attrs in zip(message.signature.input_arg, types, strict=True)]
         tensors = {argument.name: tensor for argument, tensor in zip(message.signature.input_arg, inputs, strict=True)}
         by_name = {node.name: node for node in message.node_def}
-        nodes = [_flattened(node, tensors, by_name) for node in message.node_def]
+        nodes = [_flatten_node(node, tensors, by_name) for node in message.node_def]
         wanted = [_flat(message.ret[argument.name], tensors, by_name) for argument in message.signature.output_arg]
         made = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self, all_used=False)
         outputs = made.run(nodes, [f'{text}:0' if ':' not in text else text for text in wanted])
@@ -100,7 +100,7 @@ def _shape(message: Any, index: int) -> TensorShape:
     return TensorShape(None)
 
 
-def _flattened(node: Any, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -> Any:
+def _flatten_node(node: Any, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -> Any:
     """A body's NodeDef with its inputs as a GraphDef names them."""
     flat = type(node)()
     flat.CopyFrom(node)

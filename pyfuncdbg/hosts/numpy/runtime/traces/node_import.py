@@ -10,7 +10,7 @@ from typing import Any
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup
-from pyfuncdbg.hosts.numpy.graph.device import canonical, parsed
+from pyfuncdbg.hosts.numpy.graph.device import canonical, parse_device
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import (
@@ -55,7 +55,7 @@ class NodeImport:
             NotFoundError: An op type is not known.
         """
         nodes = nodes_in_order(messages, self._mapped, self._controls)
-        with all_or_nothing(self._graph):
+        with undo_on_error(self._graph):
             names = self._names(nodes)
             for node in nodes:
                 self.ops[node.message.name] = self._made(node, names)
@@ -83,7 +83,7 @@ class NodeImport:
         message, name = node.message, names[node.message.name]
         check_known(message.op)
         if message.device:
-            parsed(message.device)
+            parse_device(message.device)
         groups = [self._colocated(message, group, names) for group in _groups(message)]
         inputs = [self._tensor(message.name, source) for source in node.inputs]
         attrs = attributes(message, name)
@@ -166,7 +166,7 @@ def _groups(message: Any) -> list[str]:
 
 
 @contextmanager
-def all_or_nothing(graph: Graph) -> Iterator[None]:
+def undo_on_error(graph: Graph) -> Iterator[None]:
     """Take back every node that was made inside if an exception comes out; no other thread builds meanwhile."""
     with graph._lock:
         count, used = len(graph._ops), dict(graph._names._used)

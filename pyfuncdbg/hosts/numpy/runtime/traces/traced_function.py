@@ -40,14 +40,14 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import of_value
 from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import conversion, converted_callable
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, SlicesType, as_slices, dense
-from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import backpropagated
+from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import add_backward_pass
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import function_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan, take_over
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled, overlaps
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compile_plan, overlaps
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
 from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import function_threads
 from pyfuncdbg.hosts.numpy.runtime.traces.tracing_errors import in_user_code
@@ -140,9 +140,9 @@ class TracedFunction:
             feeds = [*self.inputs, *(inner for _, inner in self.graph.captures)]
             effects = [op for op in self.graph.operations if
                        op.definition.stateful and op.type != INPUT] if self.graph.automatic else []
-            plan = self._plans[key] = compiled(self.graph, effects, feeds, [*self.outputs, *kept], protect=False,
-                                               hand_over=take_over,
-                                               gradients=self.graph.gradient_steps if hooks.gradient else ())
+            plan = self._plans[key] = compile_plan(self.graph, effects, feeds, [*self.outputs, *kept], protect=False,
+                                                   hand_over=take_over,
+                                                   gradients=self.graph.gradient_steps if hooks.gradient else ())
         return plan
 
     def run(self, execution: Execution, values: Sequence[Any], record: bool) -> Any:
@@ -216,23 +216,24 @@ class TracedFunction:
         graph = Graph(name=self.name.replace('__inference', '__backward'), outer=self.graph, building_function=True)
         graph.forward, graph.place, graph.repeats = self.graph, self.graph.place, self.graph.repeats
         chosen = [available[place] for place in targets]
-        with graph.as_default(), tape_recording.suspended():
+        with graph.as_default(), tape_recording.suspend_recordings():
             seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]
-            found = backpropagated(graph, chosen, inputs, seeds)
+            found = add_backward_pass(graph, chosen, inputs, seeds)
             found = [zeros_like(t) if g is None and i in filled else g
                      for i, (t, g) in enumerate(zip(inputs, found, strict=True))]
             if slices is not None:
                 found = [as_slices(g, slices[i], inputs[i]) if i in slices else dense(g) for i, g in enumerate(found)]
             found += [as_slices(None, kind, graph.admit(tensor)) for tensor, kind in absent]
-            found = [_mapped(graph.admit, g) for g in found]
+            found = [_map_gradient(graph.admit, g) for g in found]
         needed = [outer for outer, _ in graph.captures]
         missing = [t for t in needed if id(t) not in index and isinstance(t, SymbolicTensor) and t.graph is self.graph]
         if missing:
             raise LookupError(f'{missing[0]!r} is not kept for the gradient of {self.short_name}')
         outputs: list[Any] = []
-        places = [_mapped(lambda tensor: outputs.append(tensor) or len(outputs) - 1,  # type: ignore[func-returns-value]
-                          g) for g in found]
-        backward = TracedFunction(graph, seeds, outputs, lambda values: [_mapped(values.__getitem__, p) for p in places],
+        places = [_map_gradient(lambda tensor: outputs.append(tensor) or len(outputs) - 1,  # type: ignore[func-returns-value]
+                                g) for g in found]
+        backward = TracedFunction(graph, seeds, outputs, lambda values: [_map_gradient(values.__getitem__,
+                                                                                       p) for p in places],
                                   graph.name)
         return backward, [index.get(id(t), t) for t in needed]
 
@@ -241,7 +242,7 @@ Slices = Sequence[tuple[int, SlicesType]]
 """Places of inputs, each with the type of its slices."""
 
 
-def _mapped(function: Callable[[Any], Any], gradient: Any) -> Any:
+def _map_gradient(function: Callable[[Any], Any], gradient: Any) -> Any:
     """A gradient with the function's results for its tensor, or for those of its slices; None stays."""
     if not isinstance(gradient, IndexedSlices):
         return None if gradient is None else function(gradient)
@@ -286,17 +287,17 @@ def call_traced(trace: TracedFunction, values: Sequence[Any]) -> list[Any]:
     return results if isinstance(results, list) else []
 
 
-def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Callable[[str], TracedFunction]) -> Attrs:
+def _restore_call(inputs: Sequence[Any], attrs: Attrs, functions: Callable[[str], TracedFunction]) -> Attrs:
     return {'_py_trace': functions(attrs['f'].name)}
 
 
 _CALL = register(OpDef(CALL, _call, _types, _gradient, outputs=-1, stateful=True, kernel_attrs=('_py_trace',),
-                       in_execution=True, hidden=_hidden, python=True, sealed=True, restore=_restored))
+                       in_execution=True, hidden=_hidden, python=True, sealed=True, restore=_restore_call))
 register(replace(_CALL, name=PURE_CALL, stateful=False))
 
 
-def traced(python_function: Callable[..., Any], arguments: CallArguments, name: str, may_create: bool,
-           reworded: bool = True) -> TracedFunction:
+def trace_function(python_function: Callable[..., Any], arguments: CallArguments, name: str, may_create: bool,
+                   reworded: bool = True) -> TracedFunction:
     """Trace a Python function for arguments of these types.
 
     Args:
@@ -312,7 +313,7 @@ def traced(python_function: Callable[..., Any], arguments: CallArguments, name: 
     """
     graph = Graph(name=name, outer=context.current_graph(), building_function=True)
     graph.variables_made = 0 if may_create else None
-    with graph.as_default(), tape_recording.suspended():
+    with graph.as_default(), tape_recording.suspend_recordings():
         inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
                   for i in arguments.inputs]
         if may_create:                          # a variable may start with what depends on the first call's arguments
@@ -327,7 +328,7 @@ def traced(python_function: Callable[..., Any], arguments: CallArguments, name: 
                 places.append(-1)
                 continue
             places.append(len(outputs))
-            outputs.append(apply(IDENTITY, (_returned(leaf, python_function),)))
+            outputs.append(apply(IDENTITY, (_returned_tensor(leaf, python_function),)))
     graph.given = ()
     if not any(isinstance(outer, SymbolicTensor) for outer, _ in graph.captures):
         graph.outer = None
@@ -343,7 +344,7 @@ def _node_name(argument: str) -> str:
     return INPUT if argument.startswith('_') else argument
 
 
-def _returned(leaf: Any, function: Callable[..., Any]) -> Tensor:
+def _returned_tensor(leaf: Any, function: Callable[..., Any]) -> Tensor:
     if isinstance(leaf, Tensor):
         return leaf
     if hasattr(leaf, '_as_tensor'):

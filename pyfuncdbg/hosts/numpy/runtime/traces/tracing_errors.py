@@ -55,7 +55,7 @@ class in_user_code:                             # noqa: N801  a context manager;
         known = getattr(error, _FRAMES, None)   # told already, by a traced function that this one calls
         frames += known or []
         text = getattr(error, _TEXT) if known else f'{type(error).__name__}: {error}'
-        made = _made(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
+        made = _make_error(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
         if made is None:
             return
         setattr(made, _FRAMES, frames)
@@ -64,7 +64,7 @@ class in_user_code:                             # noqa: N801  a context manager;
         raise made from (error.__cause__ if known else error)
 
 
-def _made(error: Exception, text: str) -> Exception | None:
+def _make_error(error: Exception, text: str) -> Exception | None:
     """An error of the same type with another text; None where only the program can make one."""
     kind = type(error)
     if kind in _REWORDED or (kind.__init__ is Exception.__init__ and kind.__new__ is Exception.__new__):
