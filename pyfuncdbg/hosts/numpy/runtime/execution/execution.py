@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Locator(Protocol):
-    """Locator of an execution's position from the frames of its thread; implemented by `plans.stack_position`."""
+    """Locator of an execution's position from the frames of its thread; implemented by `plans.executor`."""
 
     def innermost(self, execution: Execution) -> RunView | None:
         """Position of the innermost plan that is under way."""
 
-    def marked(self, execution: Execution) -> Any:
+    def mark_of_call(self, execution: Execution) -> Any:
         """The `CallMark` of the Python call that a plan at full speed is at; None in a plan that runs step by step."""
 
 
@@ -99,7 +99,7 @@ class Execution:
 
     def mark(self) -> None:
         """The Python call that a plan is at is about to begin: keep the state before it."""
-        self.marked = None if self.locator is None else self.locator.marked(self)
+        self.marked = None if self.locator is None else self.locator.mark_of_call(self)
 
     def look(self) -> RunView | None:
         """The position of the run; on its thread, from within a Python call."""
