@@ -5,10 +5,12 @@ Judges and reports call it, on the thread that asks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.observers.record.records import CallRecord
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 Tell = Callable[[int, int], None]
 """Takes how much is done, and of how much."""

@@ -5,6 +5,7 @@ Asked by the commands about nodes; at a stop on the stopped thread.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.host import RunView
@@ -15,7 +16,9 @@ from pyfuncdbg.observers.debug.value import describe_value
 from pyfuncdbg.observers.record.dtypes import little_endian
 from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 _SMALL = 1024
 """Bytes of a value up to which its elements are loaded."""

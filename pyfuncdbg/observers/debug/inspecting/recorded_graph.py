@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.observers.debug.inspecting.creation_line import twin_key
 from pyfuncdbg.observers.record.records import CallRecord, PlanRecord, RunRecord, SiteRecord
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 _JOINED = 100
 """Newest plans whose nodes are put together."""

@@ -5,8 +5,12 @@ such a call may not be what the framework had. Read from a trace, on any thread.
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyfuncdbg.observers.record.records import CallRecord
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 MOST = 100
 """Calls that are searched for."""

@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, ReportedLine, judge
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 RUNS = 1_000
 """Runs with non-finite feeds or fetches that are followed, the first ones."""

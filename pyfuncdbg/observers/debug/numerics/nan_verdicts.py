@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls, report_part
 from pyfuncdbg.observers.debug.numerics.data_order import in_data_order
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord, TensorRecord
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 Verdict = Literal['born', 'suspected', 'fed', 'entered', 'inherited', 'masked']
 """What a call has to do with non-finite values.

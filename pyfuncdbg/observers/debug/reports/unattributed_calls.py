@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import glob
 import math
+from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.records import SiteRecord
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 _READ = 64
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from pyfuncdbg.observers.debug.inspecting.node_values import call_at
 from pyfuncdbg.observers.debug.reports.unattributed_calls import count_unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
-from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.slice_syntax import Index, parse_index
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 _SPEC = re.compile(r'(?P<owner>.+?):(?P<side>in|out)?(?P<slot>\d{1,9})(?P<index>\[.*\])?', re.DOTALL)
 _NUMBERED = re.compile(r'#?\d+(\.\d+)?|.*\[\d+\]', re.DOTALL)
