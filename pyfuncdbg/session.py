@@ -113,7 +113,7 @@ class DebugSession:
     def debugging(self, on: bool) -> None:
         if not on:
             self._policy.switch(False)
-            if not debugger.runs.wanted:
+            if not debugger.runs.has_policies:
                 debugger.live.sleep()
         elif not self.debugging:
             _begin(self._policy)

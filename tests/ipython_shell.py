@@ -71,6 +71,6 @@ def fresh_shell(*, loaded: bool = True) -> Iterator[Shell]:
         for recorder in recorders():
             if recorder.path.name == 'live.pfd':        # that of the debugger itself
                 recorder.stop()
-        debugger.broker.wanted = 'auto'
+        debugger.broker.front_end_name = 'auto'
         shell.ip.history_manager.end_session()
         InteractiveShell.clear_instance()

@@ -59,7 +59,7 @@ class Debugger:
         self.live = LiveTrace()
         self.runs = debugged_runs.DebuggedRuns()
         self.swaps = SwappedFunctions()
-        self.breakpoints = Breakpoints(self._changed, self)
+        self.breakpoints = Breakpoints(self._update_kinds, self)
         self._catching = False
         self.left = self.quit_explained = False
         self.plans = ThreadPlans()
@@ -120,9 +120,9 @@ class Debugger:
     def want(self, *kinds: Kind) -> None:
         """Watch calls of these kinds too, from now on."""
         self._extra |= frozenset(kinds)
-        self._changed()
+        self._update_kinds()
 
-    def _changed(self) -> None:
+    def _update_kinds(self) -> None:
         """Watch the calls that the changed breakpoints need."""
         with self._lock:
             stepping: tuple[Kind, ...] = ('op', 'run') if any(plan.ops for plan in list(self.plans.values())) else ()
@@ -165,8 +165,8 @@ class Debugger:
         plan = self.plans.of(call, self.plan) if self.plans else None
         if plan is not None and plan.asking:
             return proceed()
-        hits: Sequence[Hit] = () if tests is None else tests.before(call) if plan is None else _test(
-            plan, lambda: tests.before(call))
+        hits: Sequence[Hit] = () if tests is None else tests.hits_before(call) if plan is None else _test(
+            plan, lambda: tests.hits_before(call))
         if hits or plan is not None:
             self._stop_before(call, hits)
         if call.site.kind == 'python' and call.saved_inputs is None and (
@@ -192,7 +192,8 @@ class Debugger:
             plan = self._plan_after(call) if self.plans else None
             hits: Sequence[Hit] = ()
             if tests is not None and tests.later:
-                hits = tests.after(call, outputs) if plan is None else _test(plan, partial(tests.after, call, outputs))
+                hits = tests.hits_after(call, outputs) if plan is None else _test(plan,
+                                                                                  partial(tests.hits_after, call, outputs))
             if not hits and plan is None:
                 return outputs
             if (result := self._stop_after(call, hits, list(outputs))) is not None:
@@ -265,7 +266,7 @@ class Debugger:
         if plan is not None:
             plan.next_call = False
         reason = _hit_reason(hits) or reason or 'node'
-        decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=reason))
+        decision = self.stop_thread(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=reason))
         if call.site.kind == 'python' and call.run.control is not None:
             call.run.control.mark()
         if decision.verb in ('step', 'into') and call.site.can_be_entered and node_stepper.can_pause(call.run):
@@ -287,7 +288,7 @@ class Debugger:
                     outputs=outputs)
         if plan is not None and plan.compare:
             stop.differences = differences(plan.compare, copied_outputs(call.site.host, call.site.outputs, outputs))
-        decision = self.stopped(stop)
+        decision = self.stop_thread(stop)
         if decision.verb == 'retry':
             self._prepare_retry(call, decision, copied_outputs(call.site.host, call.site.outputs, outputs))
             return None
@@ -303,12 +304,12 @@ class Debugger:
     def _stop_at_error(self, call: Call, tests: Tests | None, error: Exception) -> bool:
         """Stop where the call raised if there is a reason; whether to repeat the call."""
         plan = self.plans.get(call.thread)
-        hits = _test(plan, lambda: tests.error(call, error)) if tests is not None else ()
+        hits = _test(plan, lambda: tests.hits_on_error(call, error)) if tests is not None else ()
         caught = self.catching and call.site.kind == 'python'
         if not hits and not caught and not (plan is not None and plan.ends(call)):
             return False
         reason = _hit_reason(hits) or f'raised {type(error).__name__}'
-        decision = self.stopped(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
+        decision = self.stop_thread(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
         if decision.verb in (*STEPS, 'node', 'into') and self.step_out(decision, call.thread):
             return False                        # the stepper continues where the error is handled
         if decision.verb == 'retry':
@@ -325,7 +326,7 @@ class Debugger:
             plan = self.plans[thread] = ThreadPlan(Stepper(self._at_line, self))
         return plan
 
-    def stopped(self, stop: Stop) -> Decision:
+    def stop_thread(self, stop: Stop) -> Decision:
         """Hold the thread until the user has decided; on the thread itself.
 
         Raises:
@@ -337,7 +338,7 @@ class Debugger:
         plan.entering = plan.next_call = False
         if plan.ops:
             plan.ops = False
-            self._changed()
+            self._update_kinds()
         if stop.phase not in PYTHON:
             plan.stepper.disarm()
         plan.asking = True
@@ -384,7 +385,7 @@ class Debugger:
         """Stop where the thread next calls anything: a wrapped function, an eager op, the first node of a run."""
         plan = self.plan(thread)
         plan.next_call = plan.ops = True
-        self._changed()
+        self._update_kinds()
 
     def was_stopped_for(self, error: BaseException) -> bool:
         """Whether the last stop of this thread was about this error, or the one that it was raised from."""
@@ -429,7 +430,7 @@ class Debugger:
             decision = value
         else:
             stop.changed = plan.names.changes(frame, returned=phase == 'return')
-            decision = self.stopped(stop)
+            decision = self.stop_thread(stop)
             if self.plans.get(stop.thread) is not plan:
                 self.plans[stop.thread] = plan  # the plan was dropped while the thread was stopped
         if (decision.verb == 'retry' or stop.anew) and call is not None:

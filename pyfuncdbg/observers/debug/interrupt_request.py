@@ -31,11 +31,11 @@ class InterruptRequest:
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         plan = debugger.plans.get(call.thread)
-        if (plan is None or not plan.asking) and self._taken():
+        if (plan is None or not plan.asking) and self._is_first_call():
             debugger.plan(call.thread).next_call = True
         return proceed()
 
-    def _taken(self) -> bool:
+    def _is_first_call(self) -> bool:
         """Whether to stop at this call: the first after the request."""
         with self._lock:
             taken, self._wanted = self._wanted, False

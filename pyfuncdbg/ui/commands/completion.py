@@ -276,7 +276,7 @@ def _python(line: str, context: Context) -> tuple[int, Iterable[str]]:
     try:
         names = scope_of(context.stop, '')[1]
         if match[1] is None:
-            return start, {name for name in names.known() if isinstance(name, str)}
+            return start, {name for name in names.all_names() if isinstance(name, str)}
         return start, _attributes(names, match[1])
     except Exception:                           # reading values of the program may raise anything
         return len(line), ()

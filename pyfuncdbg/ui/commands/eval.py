@@ -69,8 +69,8 @@ class QuotedNames(Namespace):
                 raise
         return live.values
 
-    def known(self) -> Iterable[str]:
-        return self._names.known()
+    def all_names(self) -> Iterable[str]:
+        return self._names.all_names()
 
     def settle(self) -> None:
         self._names.settle()
@@ -90,8 +90,8 @@ class EndedNames(Namespace):
         except KeyError:
             return self._names[name]
 
-    def known(self) -> Iterable[str]:
-        return {*self._recorded.known(), *self._names.known()}
+    def all_names(self) -> Iterable[str]:
+        return {*self._recorded.all_names(), *self._names.all_names()}
 
     def settle(self) -> None:
         self._names.settle()
@@ -115,7 +115,7 @@ class TraceNames(Namespace):
             return recorded_elements(self._context, name, self._run)
         return np if name == 'np' else VOCABULARY[name]
 
-    def known(self) -> Iterable[str]:
+    def all_names(self) -> Iterable[str]:
         return {*(name.removesuffix(':0') for name in self._tensors), *VOCABULARY, 'np'}
 
 

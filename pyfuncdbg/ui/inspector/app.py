@@ -345,7 +345,7 @@ class Inspector(KeyByKey):
         if line or not isinstance(shown, ScrollingLines):
             self.query_one(CommandLine).begin(line)
         else:
-            self.query_one(CommandLine).narrow(shown.wanted)
+            self.query_one(CommandLine).narrow(shown.pattern)
 
     def narrow(self, text: str) -> None:
         """Show the rows that hold a text."""

@@ -296,7 +296,7 @@ def left_behind(names: Mapping[str, Any], label: str) -> Iterator[str]:
                 or spec.name == filename):
             continue
         try:
-            placement = entry.placed
+            placement = entry.placement
         except CommandError:
             continue
         function = _named(names, placement.function) if placement is not None else None

@@ -85,7 +85,7 @@ class Recordings:
         recorder = _start_recorder(options, path)
         others = OtherCalls(recorder, [held for _, held in self.lingering]) if self.lingering else None
         interrupted = debugger.live.sleep()
-        before = debugger.broker.wanted, debugger.catching
+        before = debugger.broker.front_end_name, debugger.catching
         numbers: list[int] = []
         for place, condition in options.breaks:
             spec, when, settings = breakpoint_of(place, condition)
@@ -105,7 +105,7 @@ class Recordings:
         for number in recording.breakpoints:
             if number in debugger.breakpoints.entries:
                 debugger.breakpoints.clear(number)
-        debugger.broker.wanted = recording.before[0]
+        debugger.broker.front_end_name = recording.before[0]
         debugger.catching = recording.before[1]
         left = recording.threads.left()
         if left:

@@ -37,10 +37,10 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Pen
         commands: Carried out at the first stop, before the prompt.
     """
     if ui is not None:
-        debugger.broker.wanted = ui
+        debugger.broker.front_end_name = ui
         (_automatic.add if ui == 'auto' else _automatic.discard)(id(debugger))
-    if debugger.broker.wanted == 'auto':
-        debugger.broker.wanted = _preferred_front_end(configured=id(debugger) not in _automatic)
+    if debugger.broker.front_end_name == 'auto':
+        debugger.broker.front_end_name = _preferred_front_end(configured=id(debugger) not in _automatic)
     installed = _installed.get(id(debugger))
     if installed is None:
         pending = PendingCommands()

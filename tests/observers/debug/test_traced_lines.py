@@ -99,7 +99,7 @@ def test_a_breakpoint_that_waited_for_its_file_stops_in_a_function_that_is_trace
     path.write_text(PROGRAM)
     found = []
     lines.set(1, str(path), LINE['return y'], None, lambda frame, error: found.append(frame.f_lineno or 0))
-    assert lines.placed(1).how == 'pending'
+    assert lines.placement(1).how == 'pending'
     module = loaded(path)
     assert int(module.plain(tf.constant(1))) == 2
     assert len(found) == 1

@@ -117,11 +117,11 @@ class _CallHits:
         met: How many hits that has had.
     """
 
-    __slots__ = ('execution', 'met', 'numbers')
+    __slots__ = ('count', 'execution', 'numbers')
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
-        self.execution = self.met = 0
+        self.execution = self.count = 0
 
 
 class HitCount:
@@ -162,15 +162,15 @@ class HitCount:
 
     def _number(self, call: Call | None) -> int:
         """The number of this hit; that of a retried call is the number of the first execution's hit."""
-        hits = self._counted_of(call) if call is not None else None
-        if hits is not None and hits.met <= len(hits.numbers):
-            return hits.numbers[hits.met - 1]
+        hits = self._hits_of(call) if call is not None else None
+        if hits is not None and hits.count <= len(hits.numbers):
+            return hits.numbers[hits.count - 1]
         self.hits += 1
         if hits is not None and len(hits.numbers) < _HITS:
             hits.numbers.append(self.hits)
         return self.hits
 
-    def _counted_of(self, call: Call) -> _CallHits:
+    def _hits_of(self, call: Call) -> _CallHits:
         first = call.retry_of or call.id
         hits = self._counted.get(first)
         if hits is None:
@@ -178,8 +178,8 @@ class HitCount:
                 del self._counted[next(iter(self._counted))]
             hits = self._counted[first] = _CallHits()
         if hits.execution != call.id:
-            hits.execution, hits.met = call.id, 0
-        hits.met += 1
+            hits.execution, hits.count = call.id, 0
+        hits.count += 1
         return hits
 
     def arm(self) -> None:

@@ -92,7 +92,7 @@ def _place(entry: BreakpointEntry, breakpoints: Breakpoints) -> tuple[tuple[str,
     one: Breakpoint = entry.breakpoint
     if one.spec.kind == 'line':
         try:
-            placement = entry.placed
+            placement = entry.placement
         except CommandError as error:
             return (), '', str(error)
         if placement is None:

@@ -48,12 +48,12 @@ def _unhit_reason(state: BreakpointState, breakpoints: Breakpoints) -> str:
     if kind == 'line' and not state.where:
         return begin + (state.note or 'no function with that line was called.')
     if kind == 'call':
-        which = ' for which its condition is true' if state.condition and entry.reached else ''
+        which = ' for which its condition is true' if state.condition and entry.was_reached else ''
         return f'{begin}there was no such call{which}.'
-    if entry.functions and not entry.sites and not entry.reached:
+    if entry.functions and not entry.sites and not entry.was_reached:
         return f'{begin}{", ".join(state.where)} was never called.'
     at = f' at {", ".join(state.where)}'
-    if state.condition and entry.reached:
+    if state.condition and entry.was_reached:
         if state.timing in _RARE:
             return f'{begin}there was no {_RARE[state.timing]} for which {state.condition!r} is true{at}.'
         return f'{begin}{state.condition!r} was never true{at}.'

@@ -95,14 +95,14 @@ class SiteTest:
         except NameError as raised:
             if self.owner.elsewhere(raised.name):
                 return None                     # the condition is about another of the functions
-            return self._failed(raised)
+            return self._note_failure(raised)
         except Exception as raised:             # an error of the condition: shown at the stop
-            return self._failed(raised)
+            return self._note_failure(raised)
         finally:
             _ignoring.reset(token)
         return self._hit(call, outputs, error)
 
-    def _failed(self, error: Exception) -> Hit | None:
+    def _note_failure(self, error: Exception) -> Hit | None:
         if not self.owner.count_failure(error):
             return None
         return Hit(self.owner.breakpoint, error.with_traceback(None))
@@ -158,7 +158,7 @@ class SiteTests:
         for armed in self._remembering:
             armed.begin(call)
 
-    def before(self, call: Call) -> Sequence[Hit]:
+    def hits_before(self, call: Call) -> Sequence[Hit]:
         """Tested with the inputs."""
         if self._remembering:
             self.begin(call)
@@ -169,7 +169,7 @@ class SiteTests:
                 hits = (*hits, hit)
         return hits
 
-    def after(self, call: Call, outputs: Sequence[Any]) -> Sequence[Hit]:
+    def hits_after(self, call: Call, outputs: Sequence[Any]) -> Sequence[Hit]:
         """Tested with the outputs."""
         hits: tuple[Hit, ...] = ()
         for armed in self._after:
@@ -180,7 +180,7 @@ class SiteTests:
             armed.end(call, outputs)
         return hits
 
-    def error(self, call: Call, error: BaseException) -> Sequence[Hit]:
+    def hits_on_error(self, call: Call, error: BaseException) -> Sequence[Hit]:
         """Tested when it has raised."""
         hits = [hit for armed in self._error if (hit := armed.test(call, None, error)) is not None]
         for armed in self._remembering:

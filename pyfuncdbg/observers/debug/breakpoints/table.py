@@ -74,7 +74,7 @@ class Breakpoints:
 
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether calls of a site are needed for any of them; holds until they change."""
-        entries = self._enabled()
+        entries = self._enabled_entries()
         if any(entry.breakpoint.spec.kind == 'call' or entry.breakpoint.timing == 'gradient' for entry in entries):
             return True                         # watched calls get ordinals; gradients have their own
         if site.kind == 'python' and any(entry.breakpoint.spec.kind == 'line' for entry in entries):
@@ -100,7 +100,7 @@ class Breakpoints:
         cached = self._by_run.get(id(sites))
         if cached is None or cached[0] is not sites:
             self._learn_sites(run)
-            entries = self._enabled()
+            entries = self._enabled_entries()
             is_watched = any(site.kind == 'op' and entry.is_tested_at(site, self.known) for site in sites
                              for entry in entries) or (
                 any(site.can_be_entered for site in sites)
@@ -125,7 +125,7 @@ class Breakpoints:
         if self._lines is not None:
             self._lines.look_for_new_code(getattr(site.function, '__code__', None))
         by_site = self._by_site                 # a change that comes now replaces it, and asks again
-        armed = [entry.at(site) for entry in self._enabled() if entry.is_tested_at(site, self.known)]
+        armed = [entry.at(site) for entry in self._enabled_entries() if entry.is_tested_at(site, self.known)]
         tests = SiteTests(armed) if armed else None
         if len(by_site) > _MOST:
             by_site.clear()
@@ -142,7 +142,7 @@ class Breakpoints:
             with self._lock:
                 self._settle()
 
-    def _enabled(self) -> list[BreakpointEntry]:
+    def _enabled_entries(self) -> list[BreakpointEntry]:
         return [entry for entry in list(self._entries.values()) if entry.breakpoint.enabled]
 
     def _count_runs(self, change: int) -> None:
@@ -181,7 +181,7 @@ class Breakpoints:
             self._number = breakpoint.number
             entry.place()
             self._entries[breakpoint.number] = entry
-            self._changed()
+            self._notify_change()
         return breakpoint
 
     def find_equal(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
@@ -236,7 +236,7 @@ class Breakpoints:
         with self._lock:
             entry = self.entry(number)
             entry.change(enabled=on)
-            self._changed()
+            self._notify_change()
             return entry.breakpoint
 
     def _disable(self, number: int) -> None:
@@ -259,7 +259,7 @@ class Breakpoints:
             if timing in ('before', 'after-call') and not (timing == 'after-call' and predicate is None):
                 timing = timing_of(old.spec, predicate, None if timing == 'before' else timing, old.do)
             entry.change(when=predicate, timing=timing_of(old.spec, predicate, timing, old.do))
-            self._changed()
+            self._notify_change()
             return entry.breakpoint
 
     def ignore(self, number: int, count: int) -> Breakpoint:
@@ -284,7 +284,7 @@ class Breakpoints:
             entry = self.entry(number)
             entry.change(enabled=False)
             del self._entries[number]
-            self._changed()
+            self._notify_change()
             return entry.breakpoint
 
     # ------------------------------------------------------------------ queries
@@ -322,10 +322,10 @@ class Breakpoints:
             for entry in self._entries.values():
                 entry.forget_sites()
             self.known = SiteCatalogue()
-            self._changed()
+            self._notify_change()
 
     # ------------------------------------------------------------------ what calls are needed
-    def _changed(self) -> None:
+    def _notify_change(self) -> None:
         self._by_site = {}
         self._by_run = {}
         self._settle()
@@ -333,9 +333,9 @@ class Breakpoints:
 
     def _settle(self) -> None:
         """Work out which kinds of calls are needed."""
-        self._at_lines = any(entry.breakpoint.spec.kind == 'line' for entry in self._enabled())
+        self._at_lines = any(entry.breakpoint.spec.kind == 'line' for entry in self._enabled_entries())
         kinds: set[Kind] = {'op'} if self._runs_of_ops else set()
-        for entry in self._enabled():
+        for entry in self._enabled_entries():
             one = entry.breakpoint
             if one.timing == 'gradient':
                 kinds.add('gradient')

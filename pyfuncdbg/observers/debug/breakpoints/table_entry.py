@@ -249,17 +249,17 @@ class BreakpointEntry:
         return self._lines().functions(self.breakpoint.number) if self._functions is not None else []
 
     @property
-    def placed(self) -> Placement | None:
+    def placement(self) -> Placement | None:
         """The placement of its line; None for a breakpoint on calls, and while it is disabled."""
         if self.breakpoint.spec.kind != 'line' or not self.breakpoint.enabled:
             return None
-        return self._lines().placed(self.breakpoint.number)
+        return self._lines().placement(self.breakpoint.number)
 
     @property
-    def reached(self) -> bool:
+    def was_reached(self) -> bool:
         """Whether the program has come to where its condition is tested."""
         if self.breakpoint.spec.kind == 'line':
-            return self._lines().reached(self.breakpoint.number)
+            return self._lines().was_reached(self.breakpoint.number)
         return self.evaluated or (self._functions is not None and self._functions.evaluated)
 
     def _move_line(self, old: Breakpoint, new: Breakpoint) -> None:

@@ -146,7 +146,7 @@ class EdgeCheck:
     def _judge(self, direction: np.ndarray, name: str) -> EdgeOutcome:
         """Whether the gradient's derivative along a direction is that by differences, as far as these can tell."""
         slope, derivative = self._weighted.central(self._slot, direction), dot(self._gradient, direction)
-        if not slope.known:
+        if not slope.is_known:
             return EdgeOutcome('unchecked', reason=f'the function gives no finite value near its input, {name}')
         if not self._close(slope, derivative, direction):
             size = max(abs(slope.value), abs(derivative))
@@ -166,7 +166,7 @@ class EdgeCheck:
 
     def _is_repeated(self, slope: Slope, again: Slope, got: float) -> bool:
         gap = abs(slope.value - got)
-        return again.known and abs(again.value - got) > 5 * again.error and abs(slope.value - again.value) <= 0.2 * gap
+        return again.is_known and abs(again.value - got) > 5 * again.error and abs(slope.value - again.value) <= 0.2 * gap
 
     def _is_conclusive(self, slope: Slope, got: float, direction: np.ndarray) -> bool:
         """Whether differences are sharp enough to tell a gradient from one that is wrong by a third."""
@@ -196,7 +196,7 @@ class EdgeCheck:
         part = np.zeros(direction.shape)
         part.reshape(-1)[flat] = direction.reshape(-1)[flat]
         up, down = self._weighted.one_sided(self._slot, part)
-        if not (up.known and down.known):
+        if not (up.is_known and down.is_known):
             return 0.0
         return max(0.0, abs(up.value - down.value) - self._margin(up, down))
 
@@ -204,7 +204,7 @@ class EdgeCheck:
         part = np.zeros(direction.shape)
         part.reshape(-1)[flat] = direction.reshape(-1)[flat]
         slope = self._weighted.central(self._slot, part)
-        if not slope.known:
+        if not slope.is_known:
             return float('inf')
         return max(0.0, abs(slope.value - dot(self._gradient, part)) - slope.error)
 
@@ -217,7 +217,7 @@ class EdgeCheck:
         index = tuple(int(i) for i in np.unravel_index(flat, self._values.shape))
         slope = self._weighted.central(self._slot, direction)
         fits = tells = False
-        if slope.known and np.isfinite(got):
+        if slope.is_known and np.isfinite(got):
             slope = self._sharpen(slope, direction)
             fits, tells = self._close(slope, got * size, direction), self._is_conclusive(slope, got * size, direction)
         up, down = self._weighted.one_sided(self._slot, direction)
@@ -231,13 +231,13 @@ class EdgeCheck:
             return EdgeOutcome('OK', self._error) if tells or self._is_negligible(flat) else noisy
         again = self._weighted.central(self._slot, direction, 0.6)
         sides = [side.value for side in (up, down) if _is_sound(side)]
-        if slope.known and (self._is_repeated(slope, again, got * size) if np.isfinite(got)
-                            else _is_sound(slope) and again.known):
+        if slope.is_known and (self._is_repeated(slope, again, got * size) if np.isfinite(got)
+                            else _is_sound(slope) and again.is_known):
             expected = slope.value / size
         elif not np.isfinite(got) and sides:
             expected = sides[0] / size                  # at the edge of where the function is defined
         else:
-            self._unknown = self._unknown or (noisy if slope.known else EdgeOutcome(
+            self._unknown = self._unknown or (noisy if slope.is_known else EdgeOutcome(
                 'unchecked', index=index, got=got, reason='the function gives no finite value near this element'))
             return self._unknown
         scale = max(abs(expected), abs(got)) if np.isfinite(got) else 1.0
@@ -257,7 +257,7 @@ class EdgeCheck:
         return Slope(exact, 1e-12 * abs(exact))
 
     def _is_kink(self, up: Slope, down: Slope, got: float) -> bool:
-        if not (up.known and down.known and np.isfinite(got)):
+        if not (up.is_known and down.is_known and np.isfinite(got)):
             return False
         margin = self._margin(up, down)
         low, high = sorted((up.value, down.value))
@@ -272,4 +272,4 @@ def _shown(slope: Slope, size: float = 1.0) -> str:
 
 
 def _is_sound(slope: Slope) -> bool:
-    return slope.known and slope.error <= 0.05 * abs(slope.value) + 1e-9
+    return slope.is_known and slope.error <= 0.05 * abs(slope.value) + 1e-9

@@ -31,7 +31,7 @@ class Slope:
     error: float
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether it is a number with an error."""
         return bool(np.isfinite(self.value) and np.isfinite(self.error))
 
@@ -75,7 +75,7 @@ class WeightedOutputs:
         self.calls += 1
         return [np.asarray(output) for output in self._function([np.array(value) for value in inputs])]
 
-    def _at(self, slot: int, move: np.ndarray) -> list[np.ndarray]:
+    def _shifted_outputs(self, slot: int, move: np.ndarray) -> list[np.ndarray]:
         inputs = list(self._inputs)
         moved = inputs[slot] + move
         inputs[slot] = moved if move.dtype.kind == 'c' else moved.astype(inputs[slot].dtype)
@@ -118,7 +118,8 @@ class WeightedOutputs:
     def _extrapolate(self, slot: int, direction: np.ndarray, step: float) -> Slope:
         values, noises = [], []
         for size in (step, step / 4, step / 16):
-            total, noise = self._change(self._at(slot, direction * size), self._at(slot, direction * -size))
+            total, noise = self._change(self._shifted_outputs(slot, direction * size),
+                                        self._shifted_outputs(slot, direction * -size))
             values.append(total / (2 * size))
             noises.append(noise / (2 * size))
         if not np.isfinite(values).all():
@@ -144,7 +145,7 @@ class WeightedOutputs:
     def _from_side(self, slot: int, direction: np.ndarray, sign: float, step: float) -> Slope:
         values, noises = [], []
         for size in (step, step / 4, step / 16):
-            total, noise = self._change(self._at(slot, direction * (sign * size)), self._middle)
+            total, noise = self._change(self._shifted_outputs(slot, direction * (sign * size)), self._middle)
             values.append(sign * total / size)
             noises.append(noise / size)
         if not np.isfinite(values).all():
@@ -160,7 +161,7 @@ class WeightedOutputs:
         if self._inputs[slot].dtype != np.float64:
             return None
         try:
-            outputs = self._at(slot, direction * (1j * _COMPLEX_STEP))
+            outputs = self._shifted_outputs(slot, direction * (1j * _COMPLEX_STEP))
         except NoValueError:
             return None
         total = 0.0

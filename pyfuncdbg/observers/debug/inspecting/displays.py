@@ -74,10 +74,10 @@ class Displays:
         displayed = self._by_place.get(_place(stop), {})
         for expression, (number, last) in list(displayed.items()):
             if number != stop.number:
-                displayed[expression] = stop.number, self._again(stop, expression, last)
+                displayed[expression] = stop.number, self._evaluate_again(stop, expression, last)
         return tuple(found for _, found in displayed.values())
 
-    def _again(self, stop: Stop, expression: str, last: Displayed) -> Displayed:
+    def _evaluate_again(self, stop: Stop, expression: str, last: Displayed) -> Displayed:
         value = _value(stop, expression)
         same = _appearance_key(value) == _appearance_key(last.value)
         return Displayed(expression, value, None if same else last.value, not same)

@@ -60,7 +60,7 @@ class Namespace(dict[str, Any]):
         """Delete a name, `KeyError` if there is none."""
         session_variables.delete(name)
 
-    def known(self) -> Iterable[str]:
+    def all_names(self) -> Iterable[str]:
         """All names, for those who complete and correct them."""
         return ()
 
@@ -123,7 +123,7 @@ class FrameNames(Namespace):
             return values[name]
         return self._frame.f_globals[name] if name in self._frame.f_globals else VOCABULARY[name]
 
-    def known(self) -> Iterable[str]:
+    def all_names(self) -> Iterable[str]:
         return {*self.variables(), *self._frame.f_globals, *VOCABULARY, *session_variables}
 
     def variables(self) -> dict[str, Any]:
@@ -186,8 +186,8 @@ class NodeNames(Namespace):
     def get_name(self, name: str) -> Any:
         return self._read[name]() if name in self._read else self._outer[name]
 
-    def known(self) -> Iterable[str]:
-        outer = self._outer.known() if isinstance(self._outer, Namespace) else self._outer
+    def all_names(self) -> Iterable[str]:
+        outer = self._outer.all_names() if isinstance(self._outer, Namespace) else self._outer
         return {*self._read, *outer, *session_variables}
 
     def variables(self) -> dict[str, Any]:
@@ -353,7 +353,7 @@ def _explain(error: BaseException, text: str, names: Namespace) -> str:
         said = f'its __str__ raised {type(broken).__name__}'
     message = f'{type(error).__name__}: {said}' if said else type(error).__name__
     if isinstance(error, NameError) and error.name:
-        message += '.' + (nearest(error.name, (name for name in names.known() if not name.startswith('__')), 2)
+        message += '.' + (nearest(error.name, (name for name in names.all_names() if not name.startswith('__')), 2)
                           if error.name not in KNOWN else ' Conditions of calls know it: "break NODE if ..."')
     place = _place(error.__traceback__)
     if place is None or place[2] - place[1] >= len(text) > 20:

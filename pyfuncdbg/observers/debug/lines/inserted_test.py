@@ -35,7 +35,7 @@ class LineBreakpoint:
         self.number = number
         self.condition = condition
         self.live = True
-        self.reached = False
+        self.was_reached = False
         self._on_hit = on_hit
         self._place = place
         self._vocabulary = vocabulary
@@ -67,13 +67,13 @@ class LineBreakpoint:
         except Exception as ours:               # an internal error must not reach the program
             report_failure(f'breakpoint {self.number} at {self._place} failed', ours)
 
-    def met(self, frame: FrameType, owner: str) -> None:
+    def check_frame(self, frame: FrameType, owner: str) -> None:
         """A thread is at the line: look with the names of its frame."""
         if not self.live:
             return
         error: Exception | None = None
         if self.condition is not None:
-            self.reached = True
+            self.was_reached = True
             try:
                 if not self.condition.value(frame, self._vocabulary, owner):
                     return
@@ -112,7 +112,7 @@ class FrameTest:
 
     def __call__(self) -> None:
         for line_breakpoint in self.line_breakpoints:
-            line_breakpoint.met(sys._getframe(1), self.owner)
+            line_breakpoint.check_frame(sys._getframe(1), self.owner)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrameTest, (self.line_breakpoints, self.owner)

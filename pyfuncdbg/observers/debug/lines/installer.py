@@ -59,13 +59,13 @@ class Installation:
                       if number not in known and (function := seen()) is not None]
         file.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         file.loose.clear()
-        codes = self._wanted(functions)
+        codes = self._tested_codes(functions)
         if file.loose:
             texts = len(file.sources)
             file.reload_text()
             if len(file.sources) > texts:
                 file.loose.clear()
-                codes = self._wanted(functions)
+                codes = self._tested_codes(functions)
         self.stale = False
         tested = 0
         before = {id(version.code): version for version in self._older}
@@ -95,7 +95,7 @@ class Installation:
             if original_code(version.code) is version.code:
                 publish_patch(version.code, version.original)
 
-    def _wanted(self, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
+    def _tested_codes(self, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
         return [(function, self.file.version(original_code(function.__code__))) for function in functions]
 
     def _keep_in_sight(self, function: FunctionType) -> None:

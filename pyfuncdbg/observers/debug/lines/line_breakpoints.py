@@ -185,7 +185,7 @@ class LineBreakpoints:
                 self._files.pop(installation.file.filename, None)
             self._sum_up()
 
-    def placed(self, number: int) -> Placement:
+    def placement(self, number: int) -> Placement:
         """The current placement of a breakpoint.
 
         Raises:
@@ -196,10 +196,10 @@ class LineBreakpoints:
         except KeyError:
             raise CommandError(f'no line breakpoint has the number {number}') from None
 
-    def reached(self, number: int) -> bool:
+    def was_reached(self, number: int) -> bool:
         """Whether a thread has come to the line of one with a condition, since that was set."""
         point = self._points.get(number)
-        return point is not None and point[1].line_breakpoint.reached
+        return point is not None and point[1].line_breakpoint.was_reached
 
     # ------------------------------------------------------------------ where modules are loaded
     def module_code(self, code: CodeType) -> CodeType:

@@ -36,7 +36,7 @@ def report_line(frame: FrameType, watched: WatchedCode, line: int) -> None:
     if not watchers or is_stepped(frame):
         return                                  # a stepper has reported the line already
     for line_breakpoint, owner in watchers:
-        line_breakpoint.met(frame, owner)
+        line_breakpoint.check_frame(frame, owner)
     if is_stepped(frame):
         trace: Any = frame.f_trace
         trace.__self__.looked = True

@@ -59,7 +59,7 @@ class TraceFunction:
         """Report the line of a frame to its breakpoints; called by a stepper, which then decides whether to stop."""
         watched = self._watch.get(id(frame.f_code))
         for line_breakpoint, owner in watched.lines.get(frame.f_lineno, ()) if watched is not None else ():
-            line_breakpoint.met(frame, owner)
+            line_breakpoint.check_frame(frame, owner)
 
     def join(self, suspended: list[FrameType]) -> None:
         """On the thread itself: trace what is watched of its stack, and these suspended frames."""

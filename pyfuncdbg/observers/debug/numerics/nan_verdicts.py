@@ -186,17 +186,17 @@ class _Tracker:
         output_slot = first_bad(call.outputs)
         if input_slot is None:
             if output_slot is None:
-                return self._suspected(call)
+                return self._judge_suspect(call)
             before = self._forward(call)
             if before is not None:
                 self._note_origin(call, before)
                 return NanVerdict('inherited', call, output_slot, call.outputs[output_slot], reported_lines(call), before,
                                   certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
             if call.site.traits.runs_graph and (call.process, call.run) in self._last:
-                return self._stored(call, output_slot)     # it was born inside, in an op that was recorded
+                return self._judge_read(call, output_slot)     # it was born inside, in an op that was recorded
             has_forward = call.site.kind != 'gradient' or bool(call.forward)
             if call.site.kind == 'op' and not any(is_array(tensor) for tensor in call.inputs):
-                return self._stored(call, output_slot)
+                return self._judge_read(call, output_slot)
             certain = has_forward and all(tensor.stats is not None or tensor.absent for tensor in call.inputs)
             self._note_origin(call, call.number)
             return NanVerdict('born', call, output_slot, call.outputs[output_slot], reported_lines(call), certain=certain)
@@ -222,7 +222,7 @@ class _Tracker:
         slot = self.fed_runs[run.number]
         return NanVerdict('fed', run, slot, run.inputs[slot])
 
-    def _stored(self, call: CallRecord, slot: int) -> NanVerdict:
+    def _judge_read(self, call: CallRecord, slot: int) -> NanVerdict:
         """The verdict on a node without array inputs: it read the value from a variable, which an earlier call assigned."""
         earlier = self._last.get((call.process, call.run)) or self._first.get(call.process)
         self._note_origin(call, earlier or call.number)
@@ -239,7 +239,7 @@ class _Tracker:
             origin = self._first.get(call.process)
         return origin
 
-    def _suspected(self, call: CallRecord) -> NanVerdict | None:
+    def _judge_suspect(self, call: CallRecord) -> NanVerdict | None:
         slot = _missing_output(call)
         if slot is None:
             return None
@@ -252,9 +252,9 @@ class _Tracker:
         known = self._made.get((*run, tensor.name)) if tensor.name else None
         if known is not None or tensor.name in self._feeds(call):
             return known, True
-        return self._likely(call, tensor), False
+        return self._likely_origin(call, tensor), False
 
-    def _likely(self, call: CallRecord, tensor: TensorRecord) -> str | None:
+    def _likely_origin(self, call: CallRecord, tensor: TensorRecord) -> str | None:
         """The origin of a value whose way was not recorded: that of a tensor that held the same, in its run or any, else the
         latest in its run that can have become it, else the first of all."""
         run = call.process, call.run

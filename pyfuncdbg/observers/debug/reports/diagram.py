@@ -74,7 +74,7 @@ class _Boxes:
         if source is not None and target is not None:
             self.arrows.append(Arrow(source, target, label, dashed, bad))
 
-    def made(self, form: Form, run: int | None = None) -> Diagram:
+    def diagram(self, form: Form, run: int | None = None) -> Diagram:
         return Diagram(form, tuple(self.boxes), tuple(dict.fromkeys(self.arrows)), len(self.left_out), run)
 
 
@@ -98,7 +98,7 @@ def graph_diagram(graph: RecordedGraph, form: Form, limit: int, *, names: Iterab
     for name in nodes:
         for use in graph.inputs(name, control=control):
             _join(boxes, graph, use, use.node, name)
-    return boxes.made(form, run)
+    return boxes.diagram(form, run)
 
 
 def lineage_diagram(graph: RecordedGraph, tree: Lineage, form: Form, *, run: int | None = None,
@@ -112,7 +112,7 @@ def lineage_diagram(graph: RecordedGraph, tree: Lineage, form: Form, *, run: int
         for use in graph.inputs(name, control=tree.control):
             if use.node in names:
                 _join(boxes, graph, use, use.node, name)
-    diagram = boxes.made(form)
+    diagram = boxes.diagram(form)
     return Diagram(form, diagram.boxes, diagram.arrows, tree.reached - tree.shown, run)
 
 
@@ -163,7 +163,7 @@ def tape_diagram(tape: Tape, form: Form, limit: int, marks: Callable[[str, int],
         bad = any(remark in ('NaN', 'Inf') for remark in edge.gradient.remarks)
         boxes.join(boxes.add(edge.source, lambda: DiagramBox(('?',), 'elsewhere')), target,
                    ' '.join(word for word in (_flow(edge.gradient), mark) if word), bad=bad)
-    return boxes.made(form)
+    return boxes.diagram(form)
 
 
 def _step(node: TapeNode) -> DiagramBox:

@@ -121,7 +121,7 @@ class DebuggedRuns:
         self.sessions: Policy | None = None
 
     @property
-    def wanted(self) -> bool:
+    def has_policies(self) -> bool:
         """Whether any runs are debugged."""
         with self._lock:
             return any(one.on for one in self._policies)

@@ -117,7 +117,7 @@ class _Pause:
             reason = f'raised {type(control.error).__name__}'
         while True:
             stop = self._stop(control, reason)
-            decision = self._threads.stopped(stop)
+            decision = self._threads.stop_thread(stop)
             reason = self._carry_out(control, decision, stop.thread)
             if not reason:
                 return

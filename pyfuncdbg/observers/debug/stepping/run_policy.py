@@ -127,7 +127,7 @@ class RunPolicy:
         threads.live.recorder().calls.announce(debugged.run, debugged.call.site)    # its nodes can be inspected before
         card = self._card(debugged)
         debugged.card = card.number
-        decision = threads.stopped(card)
+        decision = threads.stop_thread(card)
         debugged.begun = debugged.call.started = perf_counter_ns()      # exclude the time that the user took
         verb = decision.verb
         self._carding = self._every or verb not in ('cont', 'quit')
@@ -180,7 +180,7 @@ class RunPolicy:
         plan = threads.plan(debugged.thread)
         plan.stepper.disarm()
         plan.next_call = plan.entering = False
-        decision = threads.stopped(stop)
+        decision = threads.stop_thread(stop)
         verb = decision.verb
         self._carding = self._every or verb not in ('cont', 'quit')
         if verb == 'run':

@@ -36,7 +36,7 @@ class ThreadControl(Protocol):
     def plan(self, thread: int) -> ThreadPlan:
         """The plan for a thread."""
 
-    def stopped(self, stop: Stop) -> Decision:
+    def stop_thread(self, stop: Stop) -> Decision:
         """Hold the thread until the user has decided.
 
         Raises:

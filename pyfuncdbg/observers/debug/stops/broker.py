@@ -76,7 +76,7 @@ class Broker:
         """By thread: how it steps on at its next stop without being asked."""
         self.asking: FrontEnd | None = None
         self.lost: Verb = 'cont'
-        self.wanted = 'auto'
+        self.front_end_name = 'auto'
         self.on_log: Callable[[Stop], None] | None = log_stop
         _brokers.add(self)
 
@@ -102,10 +102,10 @@ class Broker:
 
     def front_end(self) -> FrontEnd | None:
         """The usable one of greatest priority, None if there is none or the user wants none."""
-        if self.wanted == 'none':
+        if self.front_end_name == 'none':
             return None
         for front_end in self._front_ends:
-            if self.wanted in ('auto', 'inspector') or front_end.name not in _SCREENS:
+            if self.front_end_name in ('auto', 'inspector') or front_end.name not in _SCREENS:
                 try:
                     if front_end.usable():
                         return front_end

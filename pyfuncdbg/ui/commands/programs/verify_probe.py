@@ -75,7 +75,7 @@ def watch(level: str, place: Path) -> None:
     Recorder(place / 'trace.pfd', ops=level != 'recording').start()
     if level == 'debugger':
         from pyfuncdbg.observers.debug.debugger import debugger
-        debugger.broker.wanted = 'none'
+        debugger.broker.front_end_name = 'none'
         debugger.breakpoints.set('*', 'inputs is None')
         debugger.start()
 

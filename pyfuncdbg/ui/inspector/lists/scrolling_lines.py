@@ -70,7 +70,7 @@ class ScrollingLines(ScrollView, can_focus=True):
         super().__init__(name=name, id=id, classes=classes)
         self.drawing = self._whole = Drawing('', ())
         self.cursor = 0
-        self.wanted = ''
+        self.pattern = ''
         self._sought = ''
         self._width = 0
 
@@ -83,7 +83,7 @@ class ScrollingLines(ScrollView, can_focus=True):
     def show(self, drawing: Drawing, *, keep: bool = True) -> None:
         """Show a drawing; `keep` the place if nothing in it wants to be seen."""
         self._whole = drawing
-        self.drawing = drawing = filter_rows(drawing, self.wanted)
+        self.drawing = drawing = filter_rows(drawing, self.pattern)
         self.border_title = Content(one_line(drawing.title, 120))
         width = max((line.strip.cell_length for line in drawing.lines), default=0)
         self.virtual_size = Size(width, len(drawing.lines))
@@ -100,7 +100,7 @@ class ScrollingLines(ScrollView, can_focus=True):
     def narrow(self, pattern: str) -> None:
         """Show only rows that hold a text; '' shows all. The cursor stays on its row."""
         here = self.drawing.lines[self.cursor] if self.cursor < len(self.drawing.lines) else None
-        whole, self.wanted = self._whole, pattern
+        whole, self.pattern = self._whole, pattern
         self.show(replace(whole, chosen=-1, last=-1))
         self._whole = whole
         self.cursor = next((index for index, line in enumerate(self.drawing.lines) if line is here),
@@ -110,7 +110,7 @@ class ScrollingLines(ScrollView, can_focus=True):
     @property
     def _pinned(self) -> int:
         """Lines that do not scroll: the one that tells the filter."""
-        return 1 if self.wanted and self.drawing.lines else 0
+        return 1 if self.pattern and self.drawing.lines else 0
 
     def filter_line(self) -> str:
         """The command line that filters what is shown, to be completed; '' where its rows are narrowed by a text."""
@@ -224,7 +224,7 @@ class ScrollingLines(ScrollView, can_focus=True):
 
     def action_all_rows(self) -> None:
         """End the filter; without one the key is passed on."""
-        if not self.wanted:
+        if not self.pattern:
             raise SkipAction
         self.narrow('')
 

@@ -68,7 +68,7 @@ class AnswerScreen(ScrollingLines):
     def add(self, reply: Reply, drawn: Drawing) -> None:
         """Show another answer, all of it."""
         self.history.add(reply)
-        self.wanted = ''
+        self.pattern = ''
         self.show(drawn, keep=False)
 
     def show(self, drawing: Drawing, *, keep: bool = True) -> None:

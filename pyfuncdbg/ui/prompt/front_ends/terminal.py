@@ -153,10 +153,10 @@ class Terminal:
             self._reader = TerminalReader(self._editor(self._screen))
             _restore_at_exit(descriptor)
         screen = self._screen
-        def wanted() -> bool:
+        def is_wanted() -> bool:
             return stop.decision is None and broker.focus is stop and self.usable()
         try:
-            with asking(), turn(descriptor, screen.say, wanted) as mine:
+            with asking(), turn(descriptor, screen.say, is_wanted) as mine:
                 if mine:
                     self._conversation.hold(stop, self._reader, screen)
         except EOFError:

@@ -74,7 +74,7 @@ class LentTerminal:
         if not self._device or self._failed or lacks_cursor_control():
             return False
         try:
-            if self._broker.wanted == 'auto' and (_in_ipython() or any(other.usable() for other in self._elsewhere)):
+            if self._broker.front_end_name == 'auto' and (_in_ipython() or any(other.usable() for other in self._elsewhere)):
                 return False
             return os.tcgetpgrp(self._opened()) == os.getpgrp() and (self._lease is not None or self._fits())
         except OSError:
@@ -135,11 +135,11 @@ class LentTerminal:
                 return self._inspector
         terminal = self._opened()
 
-        def wanted() -> bool:
+        def is_wanted() -> bool:
             return stop.decision is None and broker.focus is stop and self.usable()
         lease_stack = contextlib.ExitStack()
         # Nothing is said while another process has the terminal: it may be on the screen of that one's inspector.
-        if not lease_stack.enter_context(turn(terminal, lambda text: None, wanted)):
+        if not lease_stack.enter_context(turn(terminal, lambda text: None, is_wanted)):
             lease_stack.close()
             return None
         try:

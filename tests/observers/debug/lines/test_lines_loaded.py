@@ -137,7 +137,7 @@ def test_every_execution_of_every_line_stops(at_loading: LineBreakpoints, tmp_pa
             # Python comes back to the first line of a statement over several, to the head of a `with` and, from 3.12, to a
             # list comprehension for each of its values.
             assert len(hits) == (1 if line in SEVERAL else expected[line]), (line, hits)
-            assert at_loading.placed(1).how == 'compiled' and at_loading.placed(1).line == line
+            assert at_loading.placement(1).how == 'compiled' and at_loading.placement(1).line == line
             checked += 1
         assert (module.total, module.made, module.many, module.Net.both[1]) == (100, [3, 5, 7], 13, 4)
         at_loading.clear(1)

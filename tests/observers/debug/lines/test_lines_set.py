@@ -303,7 +303,7 @@ def test_a_file_that_is_imported_later(lines: LineBreakpoints, tmp_path: Path) -
     assert (placed.how, placed.line, placed.function, lines.waiting) == ('pending', 8, 'named', True)
     module = loaded('comes_late', PROGRAM, tmp_path)
     assert lines.look_for_new_code(module.named.__code__)
-    assert lines.placed(1).how == 'compiled'
+    assert lines.placement(1).how == 'compiled'
     assert module.named(3) == 6 and len(hits) == 1
 
 
@@ -313,7 +313,7 @@ def test_a_file_that_is_another_one_when_it_is_loaded(lines: LineBreakpoints, tm
     lines.set(1, str(path), line_of('y = x * k'), 'x == k', pytest.fail)
     module = loaded('not_as_thought', PROGRAM.replace('k=2', 'q=2').replace('x * k', 'x * q'), tmp_path)
     lines.look_for_new_code(module.named.__code__)
-    assert "cannot be set: nothing is called 'k' at line 8 in named" in lines.placed(1).note
+    assert "cannot be set: nothing is called 'k' at line 8 in named" in lines.placement(1).note
     assert "breakpoint 1 at not_as_thought.py:8 cannot be set" in capfd.readouterr().err
     assert module.named(1) == 2
     lines.clear(1)
