@@ -124,7 +124,8 @@ def _test(insertion: Insertion, marks: dict[str, Any]) -> ast.stmt:
         raised = ast.Expr(ast.Call(_mark('raised', line_breakpoint.number, line_breakpoint.raised, marks), [], []))
         handler = ast.ExceptHandler(_mark('class', 0, Exception, marks), None, [raised])
         mark = _mark('line_breakpoint', line_breakpoint.number, line_breakpoint, marks)
-        reached = ast.Assign([ast.Attribute(mark, 'reached', ast.Store())], ast.Constant(True))    # a call would take longer
+        # An assignment, for a call would take longer.
+        reached = ast.Assign([ast.Attribute(mark, 'was_reached', ast.Store())], ast.Constant(True))
         hit = ast.Try([reached, ast.If(_condition(insertion, marks), [hit], [])], [handler], [], [])
     return _move_beyond(hit)
 

@@ -27,7 +27,7 @@ class LineBreakpoint:
         number: Of the breakpoint.
         condition: None if it always stops.
         live: False once it was cleared: threads that are still in old code pass.
-        reached: Whether a thread has come to the line, whatever the condition was; kept only where there is one.
+        was_reached: Whether a thread has come to the line, whatever the condition was; kept only where there is one.
     """
 
     def __init__(self, number: int, condition: InlineCondition | None, on_hit: OnHit, place: str,
