@@ -41,7 +41,7 @@ class Collections:
         self._collections.pop(name, None)
 
     def get_all_collection_keys(self) -> list[Any]:
-        """The names of collections; what is kept under another key than a string is private."""
+        """The names of collections; keys that are no strings are private."""
         return [key for key in self._collections if isinstance(key, str)]
 
     @property

@@ -1,6 +1,6 @@
 """Current context of a thread: its graph (or eager mode), session and device.
 
-Native threads that come and go start in the process default; a body of a wrapped function runs under `eager()`.
+New native threads start in the process default; a body of a wrapped function runs under `eager()`.
 """
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def get_default_graph() -> Graph:
 
 
 def graph_for_nodes() -> Graph:
-    """The graph for what can only be a node: the current one; in eager mode the process's default graph."""
+    """The graph for ops that are never eager: the current one; in eager mode the process's default graph."""
     graph = current_graph()
     if graph is None:
         process.mixed = True

@@ -52,7 +52,7 @@ class DeviceSpecV2:
         return self._job, self._replica, self._task, self._device_type, self._device_index
 
     def make_merged_spec(self, dev: DeviceSpecV2) -> Any:
-        """This spec, with what `dev` says in place of its own."""
+        """This spec, updated by the parts that `dev` has."""
         return type(self)(*[own if given is None else given for own, given in zip(self.parts(), dev.parts(), strict=True)])
 
     def replace(self, **kwargs: Any) -> Any:
@@ -104,11 +104,11 @@ class DeviceSpecV1(DeviceSpecV2):
     __slots__ = ()
 
     def merge_from(self, dev: DeviceSpecV2) -> None:
-        """Take what `dev` says."""
+        """Take over the parts that `dev` has."""
         self._become(self.make_merged_spec(dev))
 
     def parse_from_string(self, spec: str) -> DeviceSpecV1:
-        """Become what a device name says."""
+        """Take over the parts of a device name."""
         self._become(self.from_string(spec))
         return self
 
@@ -165,7 +165,7 @@ def canonical(device: Any) -> str:
 
 @lru_cache(4096)
 def merge_devices(outer: str, inner: str) -> str:
-    """`inner`, with what it does not say taken from `outer`."""
+    """`inner`, with its missing parts from `outer`."""
     return parse_device(outer).make_merged_spec(parse_device(inner)).to_string()  # type: ignore[no-any-return]
 
 

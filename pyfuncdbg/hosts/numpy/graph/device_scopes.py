@@ -32,7 +32,7 @@ class DeviceScopes:
         if self._beside:
             groups = {group for other in self._beside for group in other.colocation_groups()}
             op.attrs['_class'] = sorted(groups)
-            # The innermost that has a device: TensorFlow gives it to the new node although it knows of the group.
+            # The device of the innermost one: TensorFlow gives it to the new node in spite of the group.
             op.device = next((other.device for other in reversed(self._beside) if other.device), op.device)
 
     @context_hiding_own_frames

@@ -2,7 +2,7 @@
 
 A graph with an `outer` is the body of a function being traced: tensors from outside become captured inputs.
 """
-# long: one class that is TensorFlow's `Graph`; what could be apart is its base class and the objects it holds
+# long: TensorFlow's class `Graph`; its base class and the objects it holds are modules of their own
 from __future__ import annotations
 
 import weakref
@@ -40,7 +40,7 @@ class Graph(Collections):
         version: Grows with every change; compiled plans are kept by it.
         captures: For a function's graph: (outer tensor, its placeholder here) in order of capture.
         embedded: Outer tensors that are constants here: (tensor, constant).
-        resources: What lives as long as the graph does, such as the functions its Python ops call.
+        resources: Objects that live as long as the graph, such as the functions its Python ops call.
         gradient_steps: The backward steps that gradients added here, in order.
         sites: The call sites of nodes, by serial.
         seed: Graph-level random seed, None if not set.
@@ -52,7 +52,7 @@ class Graph(Collections):
         certain: Whether it is a branch known before any run to be taken or not.
         waits: Ops outside that nodes of this function are to wait for.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
-        returned: For the graph of a function that was traced: what it returns.
+        returned: For the graph of a traced function: its result.
         given: While a function is traced that may make variables: its placeholders, with the values of the first call.
     """
 
@@ -259,7 +259,7 @@ class Graph(Collections):
             self._names.scope = before
 
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
-        """New nodes run after these ops; None clears what surrounds.
+        """New nodes run after these ops; None clears enclosing scopes.
 
         Raises:
             ValueError: An op of another graph.

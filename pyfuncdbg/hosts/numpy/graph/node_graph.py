@@ -14,7 +14,7 @@ class NodeGraph(Protocol):
         sites: The call sites of nodes, by serial.
         place: For a part of another graph: the name of its node, with '/', below which it is.
         name: Of the function whose graph it is.
-        returned: For the graph of a function that was traced: what it returns.
+        returned: For the graph of a traced function: its result.
     """
 
     building_function: bool

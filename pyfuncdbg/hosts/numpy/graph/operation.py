@@ -24,7 +24,7 @@ class Operation:
         stack: The user's frames that made it, innermost last.
         serial: Position in the graph's order of creation, which is a valid order of execution.
         version: Of the graph since which it is there.
-        hidden: Outputs that no user sees: what the op recorded for a gradient.
+        hidden: Hidden outputs, which the op recorded for a gradient.
     """
 
     __slots__ = ('__weakref__', 'attrs', 'control_inputs', 'definition', 'device', 'graph', 'hidden', 'inputs',

@@ -64,7 +64,7 @@ class SymbolicTensor(Tensor):
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Merge what is known of the shape with `shape`.
+        """Merge the known shape with `shape`.
 
         Raises:
             ValueError: They cannot both be true.

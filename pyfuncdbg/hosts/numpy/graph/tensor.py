@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 
 class Tensor:
-    """`tf.Tensor`: what eager and symbolic tensors have in common."""
+    """`tf.Tensor`: the common base of eager and symbolic tensors."""
 
     __slots__ = ('__weakref__',)
     __array_priority__ = 100

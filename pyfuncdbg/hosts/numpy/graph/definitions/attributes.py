@@ -34,7 +34,7 @@ _ONE_CPU = b'\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x
 
 # One op type a line, then its attrs: `T<0` is the type of input 0 (-1: of the last), `Tin<*1` the types of the inputs from
 # 1 on, `N#1` the number of inputs less 1, `N#/2` half of it, `Tout>0` and `Tout>*` the types of outputs; `x=1` is a
-# default, `?` an unknown shape, `@` the settings of one CPU; a bare name is given by whoever makes the node.
+# default, `?` an unknown shape, `@` the settings of one CPU; a bare name is given by the maker of the node.
 _TABLE = r'''
 Abort error_msg=b'' exit_without_error=False
 AccumulateNV2 N#0 T<0 shape
@@ -235,7 +235,7 @@ While T<* cond body output_shapes=[] parallel_iterations=10
 
 @functools.cache
 def _rules() -> dict[str, list[tuple[str, str, str]]]:
-    """By op type: (attr, where it comes from, detail)."""
+    """By op type: (attr, its source, detail)."""
     rules = {}
     for line in _TABLE.strip().split('\n'):
         op, *attrs = line.split()
@@ -246,7 +246,7 @@ def _rules() -> dict[str, list[tuple[str, str, str]]]:
 @functools.cache
 def _registry_rules(op: str) -> list[tuple[str, str, str]] | None:
     """The rules of an op that is not in the table, as far as TensorFlow's own registry says them."""
-    from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, for what few programs ask
+    from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, and few programs need it
     known = signature(op)
     if known is None:
         return None
@@ -283,7 +283,7 @@ def displayed_attrs(op: str, inputs: Sequence[TypedInput], outputs: Sequence[Typ
     Args:
         op: The op type.
         inputs: Its input tensors.
-        outputs: Its output tensors; empty while they are not known.
+        outputs: Its output tensors; empty while unknown.
         given: The attrs it was made with; those that begin with '_py' are private.
     """
     kept = {name: value for name, value in given.items() if not name.startswith('_py')}

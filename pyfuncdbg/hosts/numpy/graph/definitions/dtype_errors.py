@@ -1,6 +1,6 @@
 """Dtype errors of an eager op's inputs, in TensorFlow's words.
 
-Ops ask before they compute where NumPy would take what TensorFlow refuses, and the dispatch asks when a kernel failed.
+Ops check before they compute where NumPy accepts dtypes that TensorFlow refuses; the dispatch checks when a kernel failed.
 """
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ rooms: dict[str, str] = {}
 
 
 def load(need: str) -> None:
-    """Load what is needed, if that is not done."""
+    """Load the modules, unless that is done."""
     if (module := rooms.get(need)) is not None:
         import_module(module)                       # another thread waits here until it is loaded
         rooms.pop(need, None)

@@ -86,7 +86,7 @@ class OpDef:
             known to be zero everywhere.
         selective: It has two inputs, and its gradient rule takes the keyword `wanted`: for each whether its gradient is
             asked for; the rule gives None where it is not.
-        sparse: The gradient rule takes None for an output that no gradient comes to; other rules get zeros.
+        sparse: The gradient rule takes None for an output without a gradient; other rules get zeros.
         slices: The gradient rule takes `IndexedSlices`; other rules get tensors.
         outputs: How many outputs; -1 where attrs decide.
         infix: The Python operator that is bit for bit the same kernel on NumPy scalars and arrays of real types.
@@ -94,7 +94,7 @@ class OpDef:
         kernel_attrs: The attrs the kernel takes as keywords; the others are for graph and display only.
         into: The kernel is a ufunc-like that takes `out=`.
         in_execution: The kernel's first argument is the `Execution` (run, resources) it is part of.
-        hidden: Types of what the op records for its gradient: outputs that no user sees. With `record=True` its
+        hidden: Types of hidden outputs, which the op records for its gradient. With `record=True` its
             kernel returns them too, as a `Recorded`. The keyword `asked`, if it is among `kernel_attrs`, says of each
             whether it is looked at; the others may be None.
         python: It may call the user's Python functions, so a run can be paused after it, and what it saw or returned is
@@ -137,7 +137,7 @@ def apply_gradient(node: Node, grads: Sequence[Any], wanted: Sequence[bool]) -> 
     """Apply the gradient rule of a node that has one.
 
     Args:
-        node: What is differentiated.
+        node: The differentiated one.
         grads: A gradient for each output, the hidden ones last.
         wanted: Whether the gradient of each input is asked for.
 

@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.graph.known_value import known_value
 
 def complete_shape_error(error: ValueError, op: str, name: str, inputs: Sequence[Any], control: Sequence[Any],
                          attrs: Mapping[str, Any]) -> ValueError:
-    """The error of `create_op` for what the shape rule of `op` raised.
+    """The error of `create_op` for an exception of the shape rule of `op`.
 
     Args:
         error: Raised by the rule.
@@ -23,7 +23,7 @@ def complete_shape_error(error: ValueError, op: str, name: str, inputs: Sequence
         name: Full name of the node to be.
         inputs: Its input tensors.
         control: The ops it would wait for.
-        attrs: What it was to be made with.
+        attrs: Attributes of the op.
     """
     if '{{node ' in str(error):
         return error

@@ -70,11 +70,11 @@ def check_versions(versions: Any) -> None:
 
 def nodes_in_order(messages: Iterable[Any], mapped: Collection[Place],
                    mapped_controls: Collection[str]) -> list[ImportedNode]:
-    """Nodes so that each comes after those it needs, otherwise as they are in the GraphDef.
+    """The nodes in dependency order, otherwise as they are in the GraphDef.
 
     Args:
         messages: NodeDefs.
-        mapped: Tensors that come from elsewhere.
+        mapped: Tensors from outside of the GraphDef.
         mapped_controls: Nodes that control inputs find elsewhere.
 
     Raises:

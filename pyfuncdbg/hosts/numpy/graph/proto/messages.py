@@ -162,7 +162,7 @@ GPUOptions, GraphOptions, OptimizerOptions = map(_message, ('GPUOptions', 'Graph
 
 
 def shape_proto(sizes: Iterable[int | None] | None) -> Any:
-    """The TensorShapeProto of static sizes, None for one that is not known; None: the rank is not known."""
+    """The TensorShapeProto of static sizes, None for an unknown one; None for an unknown rank."""
     message = TensorShapeProto()
     if sizes is None:
         message.unknown_rank = True

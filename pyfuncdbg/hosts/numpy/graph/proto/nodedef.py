@@ -46,7 +46,7 @@ def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapp
 
 
 def op_def(name: str, is_stateful: bool = False) -> Any:
-    """The public face of an op type: what `Operation.op_def` gives."""
+    """The public description of an op type: `Operation.op_def`."""
     message = OpDef(name=name, is_stateful=is_stateful)
     known = signature(name)
     if known is None:
@@ -99,7 +99,7 @@ def put_attr_value(message: Any, value: Any) -> None:
 
 
 def _content(value: Any) -> tuple[str, Any]:
-    """The field of an AttrValue, and what is in it."""
+    """The field of an AttrValue, and its content."""
     if isinstance(value, (np.ndarray, np.generic)):
         return 'tensor', tensor_proto(value)
     if isinstance(value, TensorShape):

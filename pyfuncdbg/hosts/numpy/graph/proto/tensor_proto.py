@@ -1,6 +1,6 @@
 """Arrays as TensorProto and back: the value of a constant in a GraphDef, and `tf.make_tensor_proto`.
 
-Written as TensorFlow writes them: raw bytes for what has more than one element, a field of numbers otherwise. No state.
+Written as TensorFlow writes them: raw bytes for more than one element, a field of numbers otherwise. No state.
 """
 from __future__ import annotations
 

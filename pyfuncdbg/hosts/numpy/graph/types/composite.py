@@ -80,9 +80,9 @@ _overrides: dict[str, list[tuple[type, Callable[..., Any]]]] = {}
 
 
 def overridable(function: Callable[P, R]) -> Callable[P, R]:
-    """Let kinds of composites have a way of their own of what a function of tensors does.
+    """Let kinds of composites override a function of tensors.
 
-    The function is tried first, so that tensors pay nothing for it; what it raises stands where no argument is a composite.
+    The function is tried first, so that tensors pay nothing for it; its exception is kept where no argument is a composite.
     """
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

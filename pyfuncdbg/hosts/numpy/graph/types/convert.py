@@ -143,7 +143,7 @@ def _of_array(value: Any, dtype: DType | None) -> Value:
 def cast_array(value: Value, dtype: DType) -> Value:
     """An array or NumPy scalar in another type, by NumPy's rules: fractions are cut, integers wrap.
 
-    What a py_function returns and what is fed goes this way. NumPy's ComplexWarning for a lost imaginary part stays.
+    Used for results of a py_function and for feeds. NumPy's ComplexWarning for a lost imaginary part stays.
 
     Raises:
         ValueError: Text that is no number, or a number where `dtype` is string.

@@ -36,7 +36,7 @@ def value_of(dimension: Any) -> Any:
 
 
 class Dimension:
-    """One size, or None if it is not known.
+    """One size, or None if unknown.
 
     Comparisons with an unknown size give None, as in TensorFlow; `hash` is not defined for that reason.
     """

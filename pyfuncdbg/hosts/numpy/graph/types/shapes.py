@@ -56,7 +56,7 @@ class TensorShape:
             `__index__`.
 
     Attributes:
-        sizes: The sizes as a tuple with None for what is not known, or None if the rank is not known.
+        sizes: The sizes as a tuple with None for unknown ones, or None if the rank is unknown.
 
     Raises:
         TypeError: A size is no integer.

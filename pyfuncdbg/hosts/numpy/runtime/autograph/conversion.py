@@ -43,10 +43,10 @@ def convert_function(function: FunctionType, operators: CellType) -> FunctionTyp
 
     Args:
         function: It.
-        operators: Holds what converted code calls.
+        operators: Functions that converted code calls.
 
     Raises:
-        NoSourceError: Its text is not known.
+        NoSourceError: Its text is unknown.
     """
     code = _converted_code(function)
     if code is None:
@@ -146,7 +146,7 @@ def _rename_code(code: CodeType, original: CodeType, prefix: str, parts: Mapping
     return made.replace(co_name=original.co_name, co_qualname=original.co_qualname)
 
 
-# ---------------------------------------------------------------- what is never converted
+# ---------------------------------------------------------------- unconverted functions
 def _is_foreign(function: ast.expr, own: set[str], space: Mapping[str, Any]) -> bool:
     """Whether an expression like `tf.math.add` is a function of a library or a class, by what its module has now."""
     chain: list[str] = []
@@ -185,7 +185,7 @@ class NameMangler(ast.NodeTransformer):
 
 
 OPERATORS = 'ag__'
-"""The variable of converted code that holds what it calls."""
+"""The variable of converted code with the functions that it calls."""
 _SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 

@@ -19,7 +19,7 @@ class _Status(threading.local):
 
 status = _Status()
 operators = CellType()
-"""Holds what converted code calls, its variable `ag__`; `ops` fills it."""
+"""Functions that converted code calls, its variable `ag__`; `ops` fills it."""
 _said: set[int] = set()
 
 

@@ -15,7 +15,7 @@ LATER = 'ag__later'
 _KEPT = {'print', 'isinstance', 'issubclass', 'hasattr', 'getattr', 'setattr', 'callable', 'type', 'id', 'repr', 'str',
          'list', 'dict', 'tuple', 'set', 'frozenset', 'super', 'locals', 'globals', 'vars', 'dir', 'eval', 'exec',
          'breakpoint', 'slice', 'property', 'iter', 'hash', 'format', 'input', 'open'} & set(vars(builtins))
-"""Functions of Python that treat tensors as any object, or look at the frame that calls them."""
+"""Functions of Python that treat tensors as any object, or read the frame that calls them."""
 _DEBUGGERS = {'pdb.set_trace', 'ipdb.set_trace'}
 
 
@@ -63,7 +63,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> Any:
-        node.body = [self.visit(statement) for statement in node.body]      # what opens a context is called as it is
+        node.body = [self.visit(statement) for statement in node.body]      # context managers are called unchanged
         return node
 
     # ------------------------------------------------------------------ calls

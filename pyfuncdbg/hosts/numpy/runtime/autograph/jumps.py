@@ -54,7 +54,7 @@ def lower_jumps(body: list[ast.stmt], taken: set[str], marks: StatementMarks) ->
 
 # ---------------------------------------------------------------- returns in both branches
 def _returns_last(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Move what follows a branch that returns into the other one: a condition then has a result either way."""
+    """Move the statements after a branch that returns into the other branch: then the condition has a result either way."""
     out: list[ast.stmt] = []
     for at, statement in enumerate(body):
         out.append(statement)

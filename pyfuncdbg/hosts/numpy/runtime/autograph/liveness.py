@@ -15,7 +15,7 @@ class Liveness:
     """Liveness in one function, whose jumps are lowered.
 
     Attributes:
-        at: By identity of an `if` or loop: what is needed before it, and after it.
+        at: By identity of an `if` or loop: variables needed before it, and after it.
     """
 
     def __init__(self, body: Sequence[ast.stmt], always: set[str], marks: StatementMarks) -> None:
@@ -72,7 +72,7 @@ class Liveness:
         if isinstance(statement, (ast.Break, ast.Continue)) and self._ends:
             return set(self._ends[-1][isinstance(statement, ast.Continue)])
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names = UsedNames([statement])                          # what it reads is read when it is called
+            names = UsedNames([statement])                          # its variables are read when it is called
             around = UsedNames([*statement.decorator_list, *statement.args.defaults,
                                 *(one for one in statement.args.kw_defaults if one is not None)])
             return (after - names.bound) | self._read(around)

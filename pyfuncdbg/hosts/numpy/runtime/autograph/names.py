@@ -34,7 +34,7 @@ class UsedNames(ast.NodeVisitor):
         bound: Simple names that get a value or lose theirs.
         written: Composite symbols that get a value, with a node that does so.
         read: Symbols that are read, also by functions defined there.
-        functions: For functions defined there: what they read from around.
+        functions: For functions defined there: the outer variables that they read.
         outside: Names declared global, and those declared nonlocal.
     """
 

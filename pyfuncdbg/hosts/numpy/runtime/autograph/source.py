@@ -17,7 +17,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class NoSourceError(Exception):
-    """The text of a function cannot be found, or is not what it was made from."""
+    """The text of a function cannot be found, or has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _functions(filename: str) -> dict[tuple[int, str], list[FunctionSource]]:
 
 
 def _spans(node: Definition, code: CodeType) -> bool:
-    """Whether all instructions stand within the function, by column."""
+    """Whether all instructions are within the function, by column."""
     start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
     inside = False
     for line, end_line, column, end_column in code.co_positions():

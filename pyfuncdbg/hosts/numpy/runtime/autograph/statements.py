@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.names import UsedNames, all_names, 
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import parameters
 
 PARTS = {'if_body': '<if>', 'else_body': '<else>', 'loop_body': '<body>', 'loop_test': '<test>', 'stop_test': '<test>'}
-"""The functions made of blocks, and what they are called in qualified names."""
+"""The functions made of blocks, and their parts of qualified names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def fixed_test(test: ast.expr) -> bool:
 
 
 def fixed_values(values: ast.expr) -> bool:
-    """Whether what a loop goes over is no tensor and no dataset, whatever is in it."""
+    """Whether the iterable of a loop is no tensor and no dataset, whatever is in it."""
     if isinstance(values, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.ListComp, ast.SetComp, ast.DictComp)):
         return True
     if not isinstance(values, ast.Call):

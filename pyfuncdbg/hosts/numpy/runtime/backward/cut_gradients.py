@@ -39,7 +39,7 @@ def in_graph(inputs: Callable[[Any], Sequence[Any]]) -> BackwardTraversal:
 
 
 def in_tape(nodes: Sequence[Any]) -> BackwardTraversal:
-    """Back through what a tape has recorded."""
+    """Backward search through the nodes of a tape."""
     known: Mapping[int, Any] = {id(output): node for node in nodes for output in node.outputs}
     return BackwardTraversal(lambda tensor: known.get(id(tensor)), lambda node: node.inputs)
 
@@ -78,7 +78,7 @@ def _culprit(targets: Sequence[Any], source: Any, ways: BackwardTraversal) -> Op
         trace = node.attrs.get('_py_trace')
         if _is_python(node):
             return node if isinstance(node, Operation) else node.op
-        if trace is not None:                   # a function is called: the way goes on in it
+        if trace is not None:                   # a called function: the search continues in it
             inner = [*trace.inputs, *(inside for _, inside in trace.graph.captures)]
             culprit = _culprit(trace.outputs, inner[place], in_graph(lambda op: op.inputs)) if place < len(inner) else None
             if culprit is not None:
@@ -92,7 +92,7 @@ def _is_python(node: Any) -> bool:
 
 
 def _leads_on(node: Any) -> bool:
-    """Whether a gradient comes through a node, but for the Python function that it calls."""
+    """Whether a gradient passes through a node, except for the Python function that it calls."""
     return _is_python(node) or (node.definition.gradient not in (None, no_gradient) and any(
         map(_is_differentiable, node.outputs)))
 
@@ -119,7 +119,7 @@ def _way(targets: Sequence[Any], source: Any, ways: BackwardTraversal) -> list[t
 
 
 def _name(thing: Any) -> str:
-    """Of a variable or symbolic tensor its own; of another what the program's line calls it."""
+    """The name of a variable or symbolic tensor; for another its name on the program's line."""
     own = None if isinstance(thing, EagerTensor) else getattr(thing, 'name', None)
     if isinstance(own, str) and own:
         return own.removesuffix(':0')

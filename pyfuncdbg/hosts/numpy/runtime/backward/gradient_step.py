@@ -27,7 +27,7 @@ class GradientStep:
         incoming: Gradients of the forward node's outputs, hidden ones included; None where there is none.
         outgoing: Gradients of its inputs.
         sources: Forward nodes whose backward steps the incoming gradients sum.
-        record: What the forward node recorded, which knows its call; None if it recorded nothing.
+        record: The forward node's record, with its call; None if there is none.
     """
 
     __slots__ = ('_site', 'forward', 'incoming', 'outgoing', 'record', 'sources')
@@ -83,7 +83,7 @@ def _tensor(gradient: Any) -> Any:
 
 
 def _fit(forward: Any, outgoing: Sequence[Any]) -> None:
-    """Give each gradient the static shape of what it is the gradient of.
+    """Give each gradient the static shape of its tensor.
 
     Raises:
         ValueError: It cannot have that shape.
@@ -117,7 +117,7 @@ def _gate(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
 
 
 def _parts(tensors: Iterable[Any]) -> list[Any]:
-    """Gradients, and what those that are sums were added from."""
+    """Gradients, and the summands of those that are sums."""
     found = []
     for tensor in map(_tensor, tensors):
         if tensor is not None:

@@ -36,8 +36,8 @@ class IndexedSlices:
 
     Args:
         values: The slices, of shape [n, ...].
-        indices: Where each stands, of shape [n]; slices of one place are added.
-        dense_shape: The shape of the whole, None if it is not known.
+        indices: Row of each, of shape [n]; slices of one row are added.
+        dense_shape: The shape of the whole, None if unknown.
     """
 
     __slots__ = ('__weakref__', 'dense_shape', 'indices', 'values')
@@ -106,7 +106,7 @@ class IndexedSlices:
         """The whole, zero where there are no slices.
 
         Raises:
-            ValueError: Its shape is not known.
+            ValueError: Its shape is unknown.
         """
         if self.dense_shape is None:
             raise ValueError('Tensor conversion requested for IndexedSlices for argument `value` without dense_shape: '
@@ -127,11 +127,11 @@ class IndexedSlicesSpec(CompositeTypeSpec):
     """The type of `IndexedSlices`.
 
     Args:
-        shape: What is known of the size of the whole.
+        shape: The static shape of the whole.
         dtype: That of the slices.
         indices_dtype: That of the places.
         dense_shape_dtype: That of the size, None where there is none.
-        indices_shape: What is known of how many slices there are.
+        indices_shape: The static shape of the indices.
     """
 
     __slots__ = ('dense_shape_dtype', 'dtype', 'indices_dtype', 'indices_shape', 'shape')

@@ -19,7 +19,7 @@ class UnconnectedGradients(enum.Enum):
 
 
 def connected_or(choice: Any) -> str:
-    """'none' or 'zero' from what the user gave for `unconnected_gradients`.
+    """'none' or 'zero' from the argument `unconnected_gradients`.
 
     Raises:
         ValueError: Something else.

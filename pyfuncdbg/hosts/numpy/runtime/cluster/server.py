@@ -20,7 +20,7 @@ from pyfuncdbg.hosts.numpy.runtime.cluster.placement import LOCAL, Devices, devi
 
 _SCHEME = 'grpc://'
 _tasks: dict[str, _Task] = {}
-"""By address; what is here stays, because a server cannot be stopped."""
+"""By address; entries stay, because a server cannot be stopped."""
 _lock = new_lock()
 
 
@@ -28,7 +28,7 @@ class _Task:
     """One task of this process.
 
     Attributes:
-        cluster: The cluster as the server was told.
+        cluster: The server's cluster.
         device: Its one device.
         variables: By (container, name).
         held: The socket that keeps the port.
@@ -148,7 +148,7 @@ def _bind_port(address: str) -> tuple[str, Any]:
         InternalError: No address.
         UnknownError: The port is taken.
     """
-    import socket  # who starts no server needs it not
+    import socket  # not needed without a server
     host, colon, port = address.rpartition(':')
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise InternalError(None, None, f'Could not parse port for local server from "{address}".')
@@ -167,7 +167,7 @@ class Resources(dict[Any, Any]):
 
     Args:
         target: Of the server.
-        own: What the session has kept so far.
+        own: The session's resources so far.
 
     Attributes:
         devices: The tasks of this process that the session's server knows of, and its own as home.

@@ -58,7 +58,7 @@ class Branches:
 
     def library(self, node: Any) -> list[Any]:
         """The functions of a node's branches, for the library of a GraphDef."""
-        from pyfuncdbg.hosts.numpy.runtime.traces.function_def import BranchFunction  # who writes no graph needs no messages
+        from pyfuncdbg.hosts.numpy.runtime.traces.function_def import BranchFunction  # only needed to write a graph
         return [BranchFunction(branch, feeds, node.inputs[1:])
                 for branch, feeds in zip(self.branches, self.feeds, strict=True)]
 
@@ -205,7 +205,7 @@ class _Backward:
 
     Attributes:
         trace: It.
-        needed: What it needs of the forward call.
+        needed: Values of the forward call that it needs.
         found: By input of the node: which of its outputs is the gradient, or which three are, of `IndexedSlices`.
     """
 

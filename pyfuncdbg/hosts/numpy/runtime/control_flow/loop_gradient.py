@@ -70,7 +70,7 @@ class _Incoming:
 
 
 class _Inputs:
-    """The pool of the backward loop, as it comes together."""
+    """The pool of the backward loop, while it is built."""
 
     def __init__(self) -> None:
         self.parts: dict[str, list[Any]] = {'carried': [], 'items': [], 'fixed': []}
@@ -94,7 +94,7 @@ class _Inputs:
 
 
 def gradient(node: Node, *grads: Any) -> Sequence[Any]:
-    """The rule of While. As in TensorFlow, what the results do not depend on has a gradient of zeros."""
+    """The rule of While. As in TensorFlow, inputs that no result depends on have a gradient of zeros."""
     loop: Loop = node.attrs['_py_loop']
     pool = node.inputs[2:]
     fixed = len(pool) - loop.carried - loop.items
@@ -202,7 +202,7 @@ def _hidden(node: Node) -> Sequence[Output]:
 
 
 def _restore_loop(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
-    from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_import import restore_loop  # who reads no graph needs no messages
+    from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_import import restore_loop  # only needed to read a graph
     return restore_loop(inputs, attrs, functions)
 
 

@@ -1,4 +1,4 @@
-"""The `Loop` of a While that comes from a GraphDef, without TensorFlow's own counting of iterations.
+"""The `Loop` of an imported While, without TensorFlow's own counting of iterations.
 
 On the thread that builds. `loop_library` writes such functions.
 """
@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def restore_loop(inputs: Sequence[Any], attrs: Attrs, functions: FunctionLibrary) -> Attrs:
-    """The loop of a While that comes from a GraphDef: everything but the count is carried.
+    """The loop of an imported While: everything but the count is carried.
 
     Raises:
         ValueError: It does not count its iterations as TensorFlow's loops do.

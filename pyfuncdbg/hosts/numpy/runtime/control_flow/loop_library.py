@@ -78,7 +78,7 @@ def library(loop: WrittenLoop, node: Any) -> list[LoopFunction]:
 
 
 def _add_count(message: Any, arguments: Sequence[str], results: Sequence[str], first_fixed: int) -> None:
-    """Make a body give the next count, the maximum, what is carried and what is fixed."""
+    """Make a body return the next count, the maximum, the carried and the fixed values."""
     one = _free(message, f'{_COUNTER}/one')
     message.node_def.add(name=one, op=CONSTANT).attr['value'].CopyFrom(attr_value(np.int32(1)))
     message.node_def[-1].attr['dtype'].type = 3
@@ -104,7 +104,7 @@ def _free(message: Any, name: str) -> str:
 
 
 def _give(message: Any, results: Sequence[str]) -> None:
-    """Replace what a function returns."""
+    """Replace the results of a function."""
     kinds = {argument.name: argument.type for argument in message.signature.input_arg}
     outputs = {message.ret[argument.name]: argument.type for argument in message.signature.output_arg}
     del message.signature.output_arg[:]

@@ -26,7 +26,7 @@ _numbers = itertools.count()
 def run_inner(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
     """The results of a plan that is part of a node of another; notes the node in which it failed."""
     try:
-        # Only during a Python call somebody asks what the run is at: other plans need not say what they were given.
+        # The position is only read during a Python call: other plans need not store their inputs.
         if execution.deadline is not None:
             execution.check_deadline()
         if plan.during or hooks.op or execution.paused:
@@ -49,7 +49,7 @@ def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTen
 
     Args:
         scope: The name of the node that it is a part of, with '/' at the end.
-        part: What it is there, such as 'true'.
+        part: Its role there, such as 'true'.
         function: From the placeholders of its arguments to its outputs, tensors.
         types: Types of its arguments.
         repeats: It is run again and again.

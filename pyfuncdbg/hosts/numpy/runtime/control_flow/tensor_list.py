@@ -28,7 +28,7 @@ class TensorList:
 
     def __init__(self, cells: list[Any]) -> None:
         self._cells = cells
-        self._newer: tuple[int, Any, TensorList] | None = None     # (cell, what is in it here, the version that wrote it)
+        self._newer: tuple[int, Any, TensorList] | None = None     # (cell, its value here, the version that wrote it)
         self.size = len(cells)
 
     def get(self, index: int) -> Any:
@@ -55,7 +55,7 @@ class TensorList:
 
     def replaced(self, index: int, value: Any) -> TensorList:
         """The list with another value in one cell."""
-        if self._newer is not None:                 # an old version: who writes to it gets cells of its own
+        if self._newer is not None:                 # an old version: a write to it copies the cells
             cells = self.items()
             cells[index] = value
             return TensorList(cells)

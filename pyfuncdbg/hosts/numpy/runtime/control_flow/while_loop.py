@@ -71,12 +71,12 @@ class Loop:
 
     def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
         """Results of the body, where this is its graph, each with the output of the node that it is at last."""
-        if self.body.graph is graph:            # before what is carried there are the counter and the maximum
+        if self.body.graph is graph:            # the counter and the maximum are before the carried values
             yield from ((self.body.outputs[result], place) for place, result in enumerate(self.next, 2))
 
     def library(self, node: Any) -> list[Any]:
         """The functions of a node that runs it, for the library of a GraphDef."""
-        from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_library import library  # who writes no graph needs no messages
+        from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_library import library  # only needed to write a graph
         return [*library(self, node)]
 
 

@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 
 class ForwardAccumulator:
-    """Directional derivatives of what is computed inside of it, along `tangents` of `primals`.
+    """Directional derivatives of tensors computed inside of it, along `tangents` of `primals`.
 
     Args:
         primals: A tensor, variable, or structure of them.

@@ -66,7 +66,7 @@ def batch_jacobian(tape: DifferentiatedTape, target: Any, source: Any) -> Any:
     TensorFlow it is zero where they are not connected.
 
     Raises:
-        ValueError: A rank that is below 2 or not known, or another batch size.
+        ValueError: A rank below 2 or unknown, or another batch size.
     """
     shapes = [tensor.shape.with_rank_at_least(2) for tensor in (target, source)]
     if any(shape.rank is None for shape in shapes) or not shapes[0][:1].is_compatible_with(shapes[1][:1]):

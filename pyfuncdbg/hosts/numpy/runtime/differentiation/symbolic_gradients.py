@@ -183,7 +183,7 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
     step = graph_step(graph, gated)
     edges = _Edges(sources)
     order, ends = _order(targets, sources, {t.op for t in stops}, edges)
-    # All inputs of every rule, as in TensorFlow, so that nodes have its names: a plan leaves out what nobody needs.
+    # All inputs of every rule, as in TensorFlow, so that nodes have its names: a plan leaves out unused ones.
     for op in order:
         with graph.colocate_with(op) if colocated else nullcontext():
             incoming = [parts.of(output) for output in (*op.outputs, *op.hidden)]
@@ -194,7 +194,7 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
                 raise LookupError(NO_RULE.format(op.name, op.type))
             if not definition.slices:
                 incoming = [dense(gradient) for gradient in incoming]
-            if not (definition.sparse or definition.gradient is no_gradient):       # nobody would use zeros
+            if not (definition.sparse or definition.gradient is no_gradient):       # zeros would be unused
                 incoming = fill_with_zeros(incoming, op.outputs)
             outgoing, _ = step(op, incoming, (), _EVERY)
         for tensor, gradient in zip(edges.inputs(op), outgoing, strict=False):
@@ -291,7 +291,7 @@ def _reached_nodes(sources: set[Operation], roots: Sequence[Operation], edges: _
 
 
 def _outer_first(ops: set[Operation]) -> list[Operation]:
-    """Nodes so that each comes after what it needs, those of a graph after those of the graphs around it."""
+    """The nodes in dependency order, those of a graph after those of the graphs around it."""
     graphs: dict[Graph, set[Operation]] = {}
     for op in ops:
         graphs.setdefault(owner(op), set()).add(op)

@@ -1,4 +1,4 @@
-"""`tf.GradientTape`: records eager ops (or points at a function's graph) and differentiates what it saw."""
+"""`tf.GradientTape`: records eager ops (or points at a function's graph) and differentiates them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ _PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host, trai
 
 
 class GradientTape:
-    """Recording of what depends on watched tensors, for `gradient`.
+    """Recording of ops that depend on watched tensors, for `gradient`.
 
     Args:
         persistent: Keep the record for more than one `gradient` call.
@@ -188,7 +188,7 @@ class GradientTape:
                                'execution enabled and with  experimental_use_pfor set to False.')
 
     def _differentiated_rows(self, compute: Callable[[], Any]) -> Any:
-        """Run what calls `gradient` once a row."""
+        """Run a function that calls `gradient` once a row."""
         persistent, self._persistent = self._persistent, True
         if self._active and not persistent:
             self._pop()
@@ -248,7 +248,7 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
     """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where a hook watches.
 
     Args:
-        nodes: What was recorded.
+        nodes: The recorded ones.
         targets: What to differentiate.
         sources: By what.
         seeds: Gradients of the targets, None for ones.

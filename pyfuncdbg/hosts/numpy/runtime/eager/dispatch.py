@@ -61,7 +61,7 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
 
     Raises:
         ValueError, TypeError: In a graph: shapes or dtypes do not fit.
-        OpError: In eager mode: what the kernel raised.
+        OpError: In eager mode: the kernel's error.
     """
     definition = lookup(op_type)
     graph = context.current_graph()
@@ -153,7 +153,7 @@ def _remember(definition: OpDef, inputs: Sequence[Any], outputs: Sequence[Any], 
 
 
 def box_value(value: Any) -> EagerTensor:
-    """A kernel's value as a tensor; what is no NumPy value is opaque."""
+    """A kernel's value as a tensor; an opaque one unless it is a NumPy value."""
     return EagerTensor(value) if isinstance(value, (np.ndarray, np.generic)) else EagerTensor(value, variant)
 
 
@@ -225,7 +225,7 @@ _sites: dict[tuple[Any, ...], CallSite] = {}
 
 def _run_hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any], keywords: dict[str, Any],
                 attrs: Attrs) -> Any:
-    """One eager op as a call of kind 'op': its site is the line of the program that it stands on."""
+    """One eager op as a call of kind 'op': its site is its line of the program."""
     site = eager_site(definition, attrs)
 
     def compute(*tensors: Any) -> Sequence[Any]:

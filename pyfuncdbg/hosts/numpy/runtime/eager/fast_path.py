@@ -29,7 +29,7 @@ _within = current.get
 
 
 class ElementNode:
-    """Compact `TapedOp` of an op with one output and no attrs. What all of them share is not stored."""
+    """Compact `TapedOp` of an op with one output and no attrs. Common values are not stored."""
 
     __slots__ = ('call', 'definition', 'inputs', 'label', 'outputs')
 
@@ -85,7 +85,7 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
         definition: Its result has the dtype of its inputs.
         allowed: Dtypes it takes.
         general: The long way.
-        name: What a tape calls the node.
+        name: Of the node, in a tape.
     """
     kernels = _kernels(definition, allowed)
 

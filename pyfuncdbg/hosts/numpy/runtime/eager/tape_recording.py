@@ -20,7 +20,7 @@ class TapedOp:
 
     Attributes:
         inputs: As the program gave them: in a function's graph not yet replaced by captures.
-        hidden: Outputs that no user sees: what the op recorded for its gradient.
+        hidden: Hidden outputs, which the op recorded for its gradient.
         call: Id of the Python call in which it ran, or that it is; 0 outside of any.
         name: What to call it in messages and displays.
         op: The node of a graph that it is, None if it was computed.
@@ -80,7 +80,7 @@ class RecordedResult(NamedTuple):
 
 
 class TapeRecording:
-    """A growing list of nodes that depend on what is watched.
+    """A growing list of nodes that depend on watched tensors.
 
     Attributes:
         nodes: In order of execution.

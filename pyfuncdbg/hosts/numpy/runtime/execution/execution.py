@@ -39,7 +39,7 @@ class Execution:
         resources: Variables and random generators by name; of the session, or of the process in eager mode.
         errstate: The user's NumPy error state, to be in force in the user's functions.
         paused: Whether the plan is to hand over to the executor after the Python call that runs now.
-        on_pause: What the executor then calls before the next step.
+        on_pause: Called by the executor before the next step then.
         failed: The step that failed, where the executor ran it.
         marked: The `CallMark` of the Python call that runs now, if a rewind to it is possible.
         feeds: What the plan that runs now was given: its locals may be others by the time it hands over.

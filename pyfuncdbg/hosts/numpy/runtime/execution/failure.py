@@ -14,7 +14,7 @@ KERNEL_ERRORS = (OpError, ValueError, TypeError, IndexError, ArithmeticError, Me
 
 
 def host_error(error: Exception) -> OpError:
-    """TensorFlow's error for what a kernel raised: itself, or one whose cause it is."""
+    """TensorFlow's error for a kernel's exception: itself, or one whose cause it is."""
     if isinstance(error, OpError):
         return error
     kind = ResourceExhaustedError if isinstance(error, MemoryError) else InvalidArgumentError
@@ -24,7 +24,7 @@ def host_error(error: Exception) -> OpError:
 
 
 def session_error(error: OpError | Exception, op: Operation) -> OpError:
-    """The error that `Session.run` raises for what a kernel raised in `op`.
+    """The error that `Session.run` raises for a kernel's exception in `op`.
 
     The kernel's own error is completed in place, so that its class, cause and traceback stay; NumPy's errors become
     InvalidArgumentError.
@@ -43,7 +43,7 @@ def session_error(error: OpError | Exception, op: Operation) -> OpError:
 
 
 def function_error(error: OpError | Exception, op: Operation, function: str) -> OpError:
-    """The error that a call of a traced function raises for what a kernel raised in `op`."""
+    """The error that a call of a traced function raises for a kernel's exception in `op`."""
     raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, kernel_text(error))
     if raised is not error:
         raised.__cause__ = error

@@ -1,4 +1,4 @@
-"""`jit_compile=True`: what TensorFlow's compiler refuses is refused here. A trace is compiled to a plan in any case."""
+"""`jit_compile=True`: refusals of TensorFlow's compiler. A trace is compiled to a plan in any case."""
 from __future__ import annotations
 
 from collections.abc import Iterator

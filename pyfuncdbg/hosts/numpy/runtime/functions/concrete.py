@@ -39,7 +39,7 @@ class ConcreteFunction:
     def graph(self) -> Any:
         """The traced graph."""
         graph = self._trace.graph
-        graph.shown_of = self._trace                # its nodes live as long as the trace: now as long as who looks at them
+        graph.shown_of = self._trace                # its nodes live as long as the trace, from now on as long as their users
         return graph
 
     @property

@@ -65,11 +65,11 @@ class Function:
     Args:
         python_function: The function to trace.
         signature: How its arguments are read.
-        name: What it is called in graphs.
+        name: Its name in graphs.
         autograph: Whether errors in it are worded as TensorFlow's AutoGraph words them.
         traces: Those of the same method of the same object so far.
         compiled: Whether it is to be compiled: then it may call no Python function.
-        retracing: What is counted for functions of this text.
+        retracing: Counts of functions with this text.
     """
 
     def __init__(self, python_function: Callable[..., Any], signature: FunctionSignature, name: str, autograph: bool = True,

@@ -55,7 +55,7 @@ class BufferSharing:
                 self._fresh.add(slot)
         if definition.free and step.inputs:
             self._pass_on(step)
-        for group in step.gradients:                 # who watches gradient calls may keep what they show
+        for group in step.gradients:                 # hooks of gradient calls may keep their values
             for shown in (*group.incoming, *group.outgoing, group.record):
                 known = None if shown is None else slots.get(id(shown))
                 if known is not None and known in self.last_use:

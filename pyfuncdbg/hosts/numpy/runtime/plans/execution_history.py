@@ -94,7 +94,7 @@ class ExecutionHistory:
 
     # ------------------------------------------------------------------ forward
     def stood(self, index: int, step: Step, inputs: Sequence[Any]) -> bool:
-        """Whether a step has run before and what it did stands: then it is done again without running it."""
+        """Whether a step has run before and its outcome is kept: then that is applied without running it."""
         outcome = self._outcomes.get(index)
         if outcome is None or not outcome.keeps_result(inputs):
             return False
@@ -105,7 +105,7 @@ class ExecutionHistory:
         return True
 
     def keeps_result(self, index: int) -> bool:
-        """Whether a step that is next would not run, for what it did stands."""
+        """Whether the next step would not run, because its outcome is kept."""
         outcome = self._outcomes.get(index)
         return outcome is not None and outcome.keeps_result(self.values.inputs(self._plan.steps[index], index))
 

@@ -188,7 +188,7 @@ class Executor:
         return innermost(self.execution)
 
     def keeps_result(self, index: int) -> bool:
-        """Whether a step calls a Python function whose earlier result stands."""
+        """Whether a step calls a Python function whose earlier result is kept."""
         return self._plan.steps[index].op.definition.python and self.history.keeps_result(index)
 
     def undo(self, position: int, failed: bool) -> None:
@@ -201,7 +201,7 @@ class Executor:
         self.history.forget_below(index) if below else self.history.forget(index)
 
     def put(self, tensor: str, value: Any) -> None:
-        """Replace a value; what was computed from the one before stays."""
+        """Replace a value; values computed from the old one stay."""
         values = self.history.values
         values.settle(values.slot(tensor), self.history.position)
         values.known[values.slot(tensor)] = value

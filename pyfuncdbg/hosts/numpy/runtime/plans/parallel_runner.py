@@ -138,7 +138,7 @@ class PooledRun:
         """
         plan, execution = self._plan, self.execution
         execution.feeds = values
-        if execution.paused:                    # somebody steps from the beginning
+        if execution.paused:                    # a debugger steps from the beginning
             return Executor(plan, execution).start(values)
         self.known.update((plan.slots[id(t)], value) for t, value in zip(plan.feeds, values, strict=True))
         before = execution.steer(ParallelControl(self))

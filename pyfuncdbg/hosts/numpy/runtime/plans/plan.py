@@ -1,4 +1,4 @@
-"""A plan: what one set of fetches needs of a graph, as straight-line Python.
+"""Plan: the nodes that one set of fetches needs, as straight-line Python.
 
 One local per tensor, kernels as names, `del` after the last use. `Session.run` and traced functions compile a plan once
 and call it; `executor` walks the same steps one by one when a pause is requested.
@@ -174,7 +174,7 @@ def needed_ops(roots: Iterable[Operation], fed: set[int], done: Collection[Opera
 
 
 def in_order(ops: set[Operation]) -> list[Operation]:
-    """Ops so that each comes after what it needs: by creation, but for inputs that came later.
+    """The ops in dependency order: by creation, but for inputs that were made later.
 
     Raises:
         InvalidArgumentError: Some need each other.

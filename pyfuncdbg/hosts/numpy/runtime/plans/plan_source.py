@@ -107,7 +107,7 @@ class PlanSource:
             self._free.extend(dying)
         for slot in ends:
             name = self._local.pop(slot, None)
-            if name is not None and slot not in step.inputs:      # a result that nobody uses
+            if name is not None and slot not in step.inputs:      # an unused result
                 dead.append(name)
                 self._free.append(name)
         if dead:

@@ -86,7 +86,7 @@ class StepOutcome:
 
     Attributes:
         outputs: Its outputs, the hidden ones last.
-        inputs: What it was given; None if that is not known: then any inputs match.
+        inputs: Its inputs; None if unknown: then any inputs match.
         before, after: The state around it; None if it ran before the executor took over.
     """
 

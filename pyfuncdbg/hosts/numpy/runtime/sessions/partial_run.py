@@ -1,7 +1,7 @@
 """`Session.partial_run`: one run of a graph in several steps. Each has some of the feeds and some of the fetches.
 
 A node runs once, in the first step in which all it needs is there, whether or not that step asks for it; what later steps
-need is kept. Each step is a run for those who watch. On the caller's thread.
+need is kept. Each step is a run for hooks. On the caller's thread.
 """
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PartialRun:
         waiting: Ops that have not run, in order.
         values: What is known, by tensor: fed, or given by a node and still of use.
         unfed, unfetched: Tensors that steps may still feed and fetch.
-        error: What a node raised that its step did not ask for; the next step raises it.
+        error: Of a node that its step did not ask for; the next step raises it.
     """
 
     def __init__(self, graph: Graph, feeds: Sequence[SymbolicTensor], wanted: Fetches,

@@ -110,7 +110,7 @@ class BaseSession:
         self._last: tuple[Any, tuple[Any, ...], bool, _Entry] | None = None
         self._lock = new_lock()
         self._partial = PartialRuns()
-        # A run that needs nothing of the kind is told by one test.
+        # One test finds a run without any of these.
         self._pools = Pools(self._options) if self._options.timeout or max(self._options.threads) > 1 else None
 
     # ------------------------------------------------------------------ running
@@ -162,7 +162,7 @@ class BaseSession:
         settings = run_settings(options, self._options)
         if not settings.timed or metadata is None:
             return self._execute(entry, values, pools.runner(entry.plan, settings, None))
-        from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes  # who times nothing does without
+        from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes  # only needed for timing
         timing = StepTimes()
         try:
             return self._execute(entry, values, pools.runner(entry.plan, settings, timing))

@@ -23,7 +23,7 @@ class FunctionTrace(Protocol):
         name: Of the function.
         graph: Its body.
         inputs: The placeholders of its arguments.
-        outputs: What it returns.
+        outputs: Its results.
     """
 
     name: str

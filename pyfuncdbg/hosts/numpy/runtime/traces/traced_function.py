@@ -100,7 +100,7 @@ class TracedFunction:
 
     def function_def(self) -> Any:
         """Its FunctionDef, for the library of a GraphDef."""
-        from pyfuncdbg.hosts.numpy.runtime.traces.function_def import function_def  # who writes no graph needs no messages
+        from pyfuncdbg.hosts.numpy.runtime.traces.function_def import function_def  # only needed to write a graph
         return function_def(self)
 
     def kept(self) -> Sequence[SymbolicTensor]:
@@ -302,7 +302,7 @@ def trace_function(python_function: Callable[..., Any], arguments: CallArguments
 
     Args:
         python_function: The user's function.
-        arguments: What it is traced for.
+        arguments: The types that it is traced for.
         name: '__inference_f_7'.
         may_create: Whether it may make variables.
         reworded: Tell errors in it the way TensorFlow's AutoGraph does.

@@ -52,7 +52,7 @@ class in_user_code:                             # noqa: N801  a context manager;
         frames, converted = _frames(traceback)
         if not converted:
             return
-        known = getattr(error, _FRAMES, None)   # told already, by a traced function that this one calls
+        known = getattr(error, _FRAMES, None)   # added already, by a traced function that this one calls
         frames += known or []
         text = getattr(error, _TEXT) if known else f'{type(error).__name__}: {error}'
         made = _make_error(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
