@@ -77,8 +77,8 @@ def _interrupted() -> int:
 
 
 def _read(args: Sequence[str]) -> Action:
-    actions = {'run': _run, 'show': _show, 'open': _open, 'traces': _traces, 'clean': _clean, 'verify': _verify,
-               'doctor': _doctor, 'connect': _connect, 'demo': _demo, 'help': _help,
+    actions = {'run': _run, 'show': _show, 'open': _open, 'diff': _diff, 'traces': _traces, 'clean': _clean,
+               'verify': _verify, 'doctor': _doctor, 'connect': _connect, 'demo': _demo, 'help': _help,
                'completion': _completion}
     from pyfuncdbg import __version__
     name = top_parser(__version__).parse_args(args[:1]).command
@@ -251,11 +251,28 @@ def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         parser.parse_args(args[:1])
     from pyfuncdbg.ui.commands.traces import trace_and_command
     path, words = trace_and_command(args)
-    from pyfuncdbg.observers.record.trace import Trace
-    from pyfuncdbg.ui.commands.engine.command import Context
     if words[:1] and words[0].startswith('-'):
         words.insert(0, 'report')
+    _shown(path, words)
+    return lambda: 0
+
+
+def _diff(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    options = parser.parse_args(args)
+    words = ['diff', *(['--json'] if options.json else [])]
+    for name in ('ignore', 'rtol', 'atol', 'ulp'):
+        if (text := getattr(options, name)) is not None:
+            words.append(f'--{name}={text}')
+    answer = _shown(options.trace, [*words, '--', options.other])
+    return lambda: int(not answer.result.same)
+
+
+def _shown(path: str, words: list[str]) -> Answer:
+    """Open a trace and print what a command finds in it."""
     from rich.console import Console
+
+    from pyfuncdbg.observers.record.trace import Trace
+    from pyfuncdbg.ui.commands.engine.command import Context
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
     from pyfuncdbg.ui.views.progress import reading_progress, work_progress
@@ -274,7 +291,7 @@ def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
             print(answer.json, flush=True)      # a console would break the line at its width
         else:
             answer.show(console)                # uncropped: a diagram is for another program
-    return lambda: 0
+    return answer
 
 
 def _warn_of_damage(trace: Trace) -> None:

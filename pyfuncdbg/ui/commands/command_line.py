@@ -58,6 +58,20 @@ def _open() -> argparse.ArgumentParser:
     return parser
 
 
+def _diff() -> argparse.ArgumentParser:
+    parser = _new_parser('diff', 'Compare two traces call by call: the first divergence, and what follows it. Exit code 0 '
+                                 'if they are the same, 1 if they differ, 2 if they cannot be compared.',
+                     usage='pyfuncdbg diff [options] TRACE TRACE')
+    parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
+    parser.add_argument('other', metavar='TRACE', help='the recording to compare with')
+    parser.add_argument('--ignore', metavar='KINDS', help='kinds of differences that do not count, such as time,print')
+    parser.add_argument('--rtol', metavar='X', help='elements are equal up to X times the second one (default: bit for bit)')
+    parser.add_argument('--atol', metavar='X', help='elements are equal up to X')
+    parser.add_argument('--ulp', metavar='N', help='floats are equal if at most N representable numbers apart')
+    parser.add_argument('--json', action='store_true', help='answer in JSON')
+    return parser
+
+
 def _traces() -> argparse.ArgumentParser:
     parser = _new_parser('traces', 'List the traces of a folder with program, date, size and failures.',
                      usage='pyfuncdbg traces [--json] [FOLDER]')
@@ -151,6 +165,7 @@ SUBCOMMANDS = {
     'run': Subcommand('run a program and record every wrapped call', _run, takes_program=True),
     'show': Subcommand('answer a command from a trace', _show),
     'open': Subcommand('look at a trace on the full screen', _open),
+    'diff': Subcommand('compare two traces: the first divergence', _diff),
     'traces': Subcommand('list the traces of a folder', _traces),
     'clean': Subcommand('remove the traces of a folder', _clean),
     'verify': Subcommand('check that a program behaves the same when recorded, and measure the cost', _verify,

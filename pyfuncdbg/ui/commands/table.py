@@ -26,6 +26,7 @@ _MODULES = (
     ('check', 'check'),
     ('doctor', 'doctor'),
     ('profile', 'lp list_profile'),
+    ('diff', 'diff'),
     ('report', 'info'),
     ('break_commands', 'break b, tbreak, breaks bl, enable, disable, clear cl, condition, ignore, catch'),
     ('breakpoint_commands', 'commands'),

@@ -1,0 +1,1 @@
+"""Comparison of two recordings: values, calls, runs, and the first divergence."""

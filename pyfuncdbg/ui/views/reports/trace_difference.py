@@ -1,0 +1,123 @@
+"""Comparison of two recordings: the first divergence, what follows it, and what differs around the programs (`diff`)."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import unified_diff
+
+from rich.console import ConsoleOptions, RenderableType
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.comparison.divergence import Divergence, TensorDifference, TraceDifference
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.labels import numbered
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.source import place
+from pyfuncdbg.ui.views.units import count, seconds, value
+
+_TENSORS, _LATER, _SOURCE_LINES, _LONGEST = 6, 8, 40, 200
+_MOST_ULP = 1000
+"""Of more, the relative difference says more."""
+
+
+def trace_difference_view(difference: TraceDifference) -> Page:
+    """The verdict first.
+
+    Args:
+        difference: Of two recordings, runs or calls.
+    """
+    return Page(*_parts(difference))
+
+
+def _parts(difference: TraceDifference) -> Iterator[Part]:
+    names = [one_line(name, 80) for name in difference.names]
+    verdict = ('SAME', 'bold green') if difference.same else ('DIFFERENT', 'bold red')
+    compared = [count(number, noun) for number, noun in ((difference.calls, 'call'), (difference.runs, 'run')) if number]
+    yield Text.assemble(verdict, f'  {names[0]} and {names[1]}: {" and ".join(compared) or "no call"} compared', overflow='fold')
+    if difference.first is not None:
+        yield from _first(difference.first)
+    if difference.later:
+        yield Text(f'after it {count(sum(number for _, _, number in difference.later), "call or run", "calls and runs")} differ',
+                   'bold')
+        yield lambda options: _later(difference, options)
+    for changed in difference.sources:
+        yield Text.assemble('source of ', (one_line(changed.function, 80), 'bold'), ' changed  ', place(*changed.place))
+        yield _source_lines(*changed.sources)
+    if difference.environment:
+        yield Text('around the programs', 'bold')
+        yield from (Text(f'  {what}  {one_line(one, _LONGEST) or "none"} | {one_line(two, _LONGEST) or "none"}', overflow='fold')
+                    for what, one, two in difference.environment)
+    for time in difference.times:
+        yield Text.assemble('time of ', (one_line(time.site, 80), 'bold'),
+                            f'  median {seconds(time.medians[0])} | {seconds(time.medians[1])}, beyond noise', overflow='fold')
+    if difference.unknown:
+        yield Text(f'{count(difference.unknown, "tensor")} not compared: their values were not kept', 'yellow', overflow='fold')
+    if difference.ignored:
+        yield Text(f'ignored: {", ".join(difference.ignored)}', 'dim', overflow='fold')
+
+
+def _first(first: Divergence) -> Iterator[Text]:
+    numbers = [(numbered(number) if first.what == 'call' else f'run #{number}') if number else 'missing'
+               for number in first.numbers]
+    yield Text.assemble(('first divergence  ', 'bold'), (first.kind, 'bold red'), '  ', (one_line(first.label, 80), 'bold'),
+                        f'  {numbers[0]} | {numbers[1]}', overflow='fold')
+    if first.function:
+        yield Text.assemble(f'  {one_line(first.function, 80)} at ', place(*first.place), overflow='fold')
+    if first.kind == 'calls':
+        yield Text(f'  only the {"first" if first.numbers[0] else "second"} has this {first.what}')
+    if first.kind in ('exception', 'print', 'warning'):
+        yield from (Text(f'  {side}  {one_line(text, _LONGEST) or "nothing"}', overflow='fold')
+                    for side, text in zip(('first ', 'second'), first.texts, strict=True))
+    yield from (_tensor(tensor) for tensor in first.tensors[:_TENSORS])
+    if len(first.tensors) > _TENSORS:
+        yield Text(f'  and {count(len(first.tensors) - _TENSORS, "more tensor")}', 'dim')
+    if first.inherited:
+        yield Text('  what was fed differs already' if first.what == 'run' else
+                   '  an input differs already: what gave it was not recorded as a call', 'yellow', overflow='fold')
+    elif first.tensors and first.what == 'call':
+        yield Text('  its inputs are the same', 'dim')
+
+
+def _tensor(tensor: TensorDifference) -> Text:
+    text = Text(f'  {tensor.side} {tensor.slot}  ', overflow='fold').append_text(label(tensor.name, limit=60))
+    one, two = (one_line(side, _LONGEST) for side in tensor.texts)
+    if tensor.value is None:
+        return text.append(f'  {tensor.kind} {one} | {two}')
+    found = tensor.value
+    index = f'[{", ".join(map(str, found.first))}]' if found.first else 'value'
+    text.append(f'  {count(found.elements, "element")} of {found.size:,}, first {index}  {one} | {two}')
+    if found.ulp is not None and found.ulp <= _MOST_ULP:
+        text.append(f'  at most {found.ulp:,} ULP')
+    return text.append(f'  relative {value(found.relative, 3)}') if found.relative is not None else text
+
+
+def _later(difference: TraceDifference, options: ConsoleOptions) -> RenderableType:
+    rows = difference.later[:_LATER]
+    more = sum(number for _, _, number in difference.later[_LATER:])
+    table = fitted_table([Column('site', [label(site, limit=80) for site, _, _ in rows], 0, least=12),
+                          Column('kind', [Text(kind) for _, kind, _ in rows], 1),
+                          Column('differ', [Text(f'{number:,}') for _, _, number in rows], 2, right=True)], options)
+    if more:
+        table.caption = Text(f'and {more:,} of other sites', 'dim')
+        table.caption_justify = 'left'
+    return table
+
+
+def _source_lines(one: str, two: str) -> Text:
+    lines = list(unified_diff(one.splitlines(), two.splitlines(), lineterm='', n=1))[2:]
+    text = Text(overflow='fold')
+    for line in lines[:_SOURCE_LINES]:
+        style = {'+': 'green', '-': 'red', '@': 'dim'}.get(line[:1], '')
+        text.append(f'  {one_line(line, _LONGEST)}\n', style)
+    if len(lines) > _SOURCE_LINES:
+        text.append(f'  and {count(len(lines) - _SOURCE_LINES, "more line")}\n', 'dim')
+    text.rstrip()
+    return text
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.comparison.trace_comparison import Rules, compare_calls, compare_traces
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
+    calls = sample().calls()
+    demo(trace_difference_view(compare_traces(sample(), sample(), Rules(), ('sample.pfd', 'sample.pfd'))),
+         trace_difference_view(compare_calls(calls[0], calls[1], Rules())))

@@ -1,0 +1,257 @@
+"""Comparison of recordings: edits of a program are found at the call where they act."""
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyfuncdbg
+from pyfuncdbg import tf
+from pyfuncdbg.observers.debug.comparison.divergence import TraceDifference
+from pyfuncdbg.observers.debug.comparison.trace_comparison import Rules, compare_calls, compare_runs, compare_traces
+from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance
+from pyfuncdbg.observers.record.trace import Trace
+
+ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
+Step = tuple[str, object]
+
+
+def record(path: Path, steps: Sequence[Step]) -> Path:
+    """A recording of calls: each step is a function of the program with the value that it returns, or what it does."""
+    def act(index: np.ndarray) -> np.ndarray:
+        kind, what = steps[int(index)]
+        if kind == 'raise':
+            raise ValueError(str(what))
+        if kind == 'print':
+            print(what)
+            return np.float32(0)
+        if kind == 'warn':
+            warnings.warn(str(what), stacklevel=1)
+            return np.float32(0)
+        return np.asarray(what)
+
+    with pyfuncdbg.record(path):
+        for number, (kind, what) in enumerate(steps):
+            dtype = np.asarray(what).dtype if kind == 'value' else np.float32
+            with contextlib.suppress(ValueError):
+                tf.numpy_function(act, [np.int32(number)], tf.as_dtype(dtype), name='act')
+    return path
+
+
+def compared(one: Path, two: Path, rules: Rules = Rules()) -> TraceDifference:  # noqa: B008
+    with Trace.open(one) as first, Trace.open(two) as second:
+        return compare_traces(first, second, rules, ('one', 'two'))
+
+
+def place(found: TraceDifference, path: Path) -> int:
+    """The place of the first divergence among the calls of a recording: ordinals go on from test to test."""
+    number = next(filter(None, found.first.numbers))
+    with Trace.open(path) as trace:
+        return [call.number for call in trace.calls()].index(number)
+
+
+def values(*numbers: float) -> list[Step]:
+    return [('value', np.float32(number)) for number in numbers]
+
+
+def test_a_recording_is_the_same_as_itself_and_as_another_one_of_the_program(tmp_path: Path) -> None:
+    steps: list[Step] = [*values(1, 2), ('raise', 'no'), ('print', 'seen'), ('warn', 'careful')]
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        one, two = record(tmp_path / 'one.pfd', steps), record(tmp_path / 'two.pfd', steps)
+    for other in (one, two):
+        found = compared(one, other)
+        assert found.same
+        assert (found.calls, found.first, found.later, found.unknown) == (5, None, (), 0)
+
+
+def test_one_ulp_is_found_at_its_call(tmp_path: Path) -> None:
+    one = record(tmp_path / 'one.pfd', values(1, 2, 3, 4))
+    two = record(tmp_path / 'two.pfd', values(1, 2, np.nextafter(np.float32(3), np.float32(9)), 4))
+    found = compared(one, two)
+    assert not found.same
+    first = found.first
+    assert first is not None
+    assert (first.kind, place(found, one), first.inherited, found.later) == ('value', 2, False, ())
+    (tensor,) = first.tensors
+    assert (tensor.side, tensor.slot, tensor.texts, tensor.value.ulp) == ('out', 0, ('3.0', '3.0000002'), 1)
+    assert compared(one, two, Rules(tolerance=Tolerance(ulp=1))).same
+    assert compared(one, two, Rules(frozenset({'value'}))).same
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.data())
+def test_a_random_edit_is_found_where_it_was_made(tmp_path_factory: pytest.TempPathFactory, numbers: list[int],
+                                                  data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp('edit')
+    edited = data.draw(st.integers(0, len(numbers) - 1))
+    after: list[Step] = values(*numbers)
+    after[edited] = data.draw(st.sampled_from([('value', np.float32(77)), ('value', np.int32(numbers[edited])),
+                                              ('value', np.full(2, numbers[edited], np.float32)), ('raise', 'edited')]))
+    kind, what = after[edited]
+    expected = 'exception' if kind == 'raise' else 'dtype' if what.dtype != np.float32 else 'shape' if what.ndim else 'value'
+    one = record(folder / 'one.pfd', values(*numbers))
+    found = compared(one, record(folder / 'two.pfd', after))
+    assert (place(found, one), found.first.kind, found.later) == (edited, expected, ())
+
+
+@pytest.mark.parametrize(('edit', 'kind', 'texts'), [
+    (('print', 'other'), 'print', ('seen\n', 'other\n')), (('raise', 'broken'), 'exception', ('', 'ValueError: broken')),
+    (('warn', 'careful'), 'print', ('seen\n', ''))])
+def test_prints_exceptions_and_warnings(tmp_path: Path, edit: Step, kind: str, texts: tuple[str, str]) -> None:
+    one = record(tmp_path / 'one.pfd', [('print', 'seen'), *values(1)])
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        two = record(tmp_path / 'two.pfd', [edit, *values(1)])
+    found = compared(one, two)
+    assert (found.first.kind, place(found, one), found.first.texts) == (kind, 0, texts)
+    assert compared(one, two, Rules(frozenset({'print', 'warning', 'exception'}))).same
+
+
+def test_a_call_that_one_side_has_more_of_is_named_at_its_time(tmp_path: Path) -> None:
+    def program(path: Path, *order: tuple[str, float]) -> Path:
+        with pyfuncdbg.record(path):
+            for name, number in order:
+                tf.numpy_function(lambda x: x * 2, [np.float32(number)], tf.float32, name=name)
+        return path
+    one = program(tmp_path / 'one.pfd', ('a', 1), ('b', 1), ('b', 2), ('a', 3))
+    two = program(tmp_path / 'two.pfd', ('a', 1), ('b', 1), ('b', 7), ('b', 2), ('a', 4))
+    found = compared(one, two)
+    assert (found.first.kind, place(found, two), found.first.numbers[0]) == ('calls', 2, '')
+    assert found.later == (('a', 'value', 1),)
+    back = compared(two, one)
+    assert (back.first.kind, place(back, two), back.first.numbers[1]) == ('calls', 2, '')
+
+
+def test_a_difference_that_comes_in_is_told_from_one_that_begins_here(tmp_path: Path) -> None:
+    def program(path: Path, number: float, factor: float) -> Path:
+        g = tf.Graph()
+        with g.as_default(), pyfuncdbg.record(path):
+            x = tf.compat.v1.placeholder(tf.float32, [], name='x')
+            first = tf.numpy_function(lambda v: np.float32(v * factor), [x], tf.float32, name='first')
+            second = tf.numpy_function(lambda v: np.float32(v + 1), [first], tf.float32, name='second')
+            with tf.compat.v1.Session(graph=g) as session:
+                session.run(second, {x: number})
+        return path
+    one = program(tmp_path / 'one.pfd', 1, 2)
+    found = compared(one, program(tmp_path / 'two.pfd', 1, 3))
+    assert found.first is not None
+    assert (found.first.label, found.first.inherited) == ('first[0]', False)
+    assert sorted(found.later) == [('Session.run', 'value', 1), ('second', 'value', 1)]
+    fed = compared(one, program(tmp_path / 'fed.pfd', 5, 2))
+    assert fed.first is not None
+    assert (fed.first.what, fed.first.label, fed.first.inherited, fed.first.tensors[0].texts) == (
+        'run', 'Session.run', True, ('1.0', '5.0'))
+
+
+def test_runs_and_calls_of_one_recording(tmp_path: Path) -> None:
+    path = tmp_path / 'runs.pfd'
+    g = tf.Graph()
+    with g.as_default(), pyfuncdbg.record(path):
+        x = tf.compat.v1.placeholder(tf.float32, [2], name='x')
+        y = tf.numpy_function(lambda v: v * v, [x], tf.float32, name='square')
+        with tf.compat.v1.Session(graph=g) as session:
+            for number in (1, 1, 2):
+                session.run(y, {x: [number, 3]})
+    with Trace.open(path) as trace:
+        numbers = [run.id for run in trace.runs() if run.kind == 'session']
+        assert compare_runs(trace, (numbers[0], numbers[1]), Rules()).same
+        found = compare_runs(trace, (numbers[1], numbers[2]), Rules())
+        assert found.first is not None and found.first.label == 'Session.run'
+        assert found.first.tensors[0].value.first == (0,)
+        calls = trace.calls()
+        assert compare_calls(calls[0], calls[1], Rules()).same
+        other = compare_calls(calls[1], calls[2], Rules()).first
+        assert [(one.side, one.texts) for one in other.tensors] == [('in', ('1.0', '2.0')), ('out', ('1.0', '4.0'))]
+
+
+def test_what_was_not_kept_is_said_not_to_be_known(tmp_path: Path) -> None:
+    def program(path: Path, number: float) -> Path:
+        with pyfuncdbg.record(path, level='stats'):
+            tf.numpy_function(lambda x: x * number, [np.arange(64, dtype=np.float32)], tf.float32, name='f')
+        return path
+    one = program(tmp_path / 'one.pfd', 1)
+    same = compared(one, program(tmp_path / 'two.pfd', 1))
+    assert (same.same, same.unknown) == (True, 2)
+    other = compared(one, program(tmp_path / 'three.pfd', 2))
+    assert other.first is not None and other.first.tensors[0].texts == ('max 63.0', 'max 126.0')
+    assert other.unknown == 1
+
+
+PROGRAM = '''
+import sys
+import numpy as np
+if sys.argv[1] == 'own':
+    from pyfuncdbg import tf
+else:
+    import tensorflow as tf
+tf1 = tf.compat.v1
+
+def norm(x):
+    return (x / FACTOR).astype(np.float32)
+
+g = tf.Graph()
+with g.as_default():
+    x = tf1.placeholder(tf.float32, [3], name='x')
+    y = tf1.py_func(norm, [x], tf.float32, name='norm')
+with tf1.Session(graph=g) as session:
+    for step in range(3):
+        session.run(y, {x: np.arange(3, dtype=np.float32) + step})
+'''
+
+
+def run_program(folder: Path, name: str, host: str, edit: Callable[[str], str] = str) -> Path:
+    (folder / name).mkdir()
+    (folder / name / 'train.py').write_text(edit(PROGRAM.replace('FACTOR', '2')))
+    subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', str(folder / f'{name}.pfd'), 'train.py', host],
+                   cwd=folder / name, env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}, capture_output=True, check=True)
+    return folder / f'{name}.pfd'
+
+
+def test_a_changed_function_is_shown_with_what_it_changes(tmp_path: Path) -> None:
+    one = run_program(tmp_path, 'one', 'own')
+    found = compared(one, run_program(tmp_path, 'two', 'own', lambda text: text.replace('x / 2', 'x / 3')))
+    assert found.first is not None
+    assert (found.first.label, found.first.function) == ('norm[0]', 'norm')
+    (source,) = found.sources
+    assert source.function == 'norm'
+    assert [text.splitlines()[1].strip() for text in source.sources] == [
+        'return (x / 2).astype(np.float32)', 'return (x / 3).astype(np.float32)']
+    spaced = compared(one, run_program(tmp_path, 'three', 'own', lambda text: text.replace('x / 2', 'x/2')))
+    assert spaced.first is None and len(spaced.sources) == 1 and not spaced.same
+    assert compared(one, tmp_path / 'three.pfd', Rules(frozenset({'source'}))).same
+
+
+@pytest.mark.tensorflow
+def test_our_runtime_and_tensorflow_are_matched_by_node_and_function(tmp_path: Path) -> None:
+    own, real = run_program(tmp_path, 'own', 'own'), run_program(tmp_path, 'real', 'tensorflow')
+    found = compared(own, real)
+    assert (found.first, found.calls, found.runs) == (None, 3, 3)
+    assert [what for what, _, _ in found.environment] == ['arguments', 'host']
+    assert compared(own, real, Rules(frozenset({'environment'}))).same
+    changed = compared(own, run_program(tmp_path, 'changed', 'tensorflow', lambda text: text.replace('x / 2', 'x / 2 + step')))
+    assert changed.first is not None and changed.first.label == 'norm[0]' and changed.first.kind == 'value'
+
+
+def test_times_beyond_noise(tmp_path: Path) -> None:
+    path = record(tmp_path / 'one.pfd', values(*range(25)))
+    with Trace.open(path) as trace:
+        class Slow(Trace):
+            """The same recording, in which each call took 0.02 s longer."""
+
+            def calls(self, **filters: object) -> list:  # type: ignore[override]
+                return [replace(call, duration=call.duration + 0.02) for call in trace.calls()]
+        with Slow.open(path) as slow:
+            found = compare_traces(trace, slow, Rules(), ('one', 'two'))
+            assert [(time.site, time.calls) for time in found.times] == [('act', (25, 25))]
+            assert found.times[0].medians[1] == pytest.approx(found.times[0].medians[0] + 0.02)
+            assert not found.same and compare_traces(trace, slow, Rules(frozenset({'time'})), ('one', 'two')).same
