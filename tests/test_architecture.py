@@ -70,7 +70,8 @@ SUBFOLDERS = {
                            'execution',
     'hosts.numpy.graph': 'proto definitions types',
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
-    'observers.debug': 'comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines stops conditions',
+    'observers.debug': 'comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines stops '
+                       'conditions',
     'observers.record': 'index log snapshots sources',
     'hooks': 'output',
     'ui.views': 'reports numerics graph calls tensors pictures sources',

@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
@@ -19,6 +20,7 @@ from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.debug.inspecting.displays import displays
 from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace
 from pyfuncdbg.observers.debug.inspecting.scope import RunTensors, scope_of
+from pyfuncdbg.observers.record.log.trace_folders import traces_in
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.ui.commands.alias import aliases
 from pyfuncdbg.ui.commands.engine.arguments import OneOf
@@ -250,10 +252,17 @@ def _files(context: Context) -> Iterator[str]:
                 yield filename.replace('\\', '/').rpartition('/')[2]
 
 
+def trace_names() -> list[str]:
+    """The traces in this folder; none where it cannot be read."""
+    with contextlib.suppress(PyfuncdbgError):
+        return [path.name for path, _ in traces_in(Path())]
+    return []
+
+
 _KINDS: Mapping[str, Callable[[Context], Iterable[str]]] = {
     'TENSOR': _tensors, 'TENSOR[slice]': _tensors, 'NODE': _nodes, 'NODE|N': _nodes, 'GLOB': _nodes, 'CALL': _calls,
     'SPEC': _specs, 'FILE[:LINE]': _files, 'BREAKPOINT': _breakpoints, 'STOP': _stops, 'ALIAS': _aliases,
-    'PRED': _predicates}
+    'PRED': _predicates, 'TRACE': lambda context: trace_names()}
 """By what the usage line calls an argument."""
 
 

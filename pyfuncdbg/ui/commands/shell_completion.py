@@ -14,10 +14,10 @@ from pathlib import Path
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.reports.trace_list import size_of
 from pyfuncdbg.observers.record.log.trace_folder import MANIFEST
-from pyfuncdbg.observers.record.log.trace_folders import newest_in, traces_in
+from pyfuncdbg.observers.record.log.trace_folders import newest_in
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, actions_of, options_with_value, split_arguments
-from pyfuncdbg.ui.commands.completion import completions
+from pyfuncdbg.ui.commands.completion import completions, trace_names
 from pyfuncdbg.ui.commands.engine.command import Context, options_of, parser_of
 from pyfuncdbg.ui.commands.help import find_command
 from pyfuncdbg.ui.commands.table import TABLE
@@ -99,8 +99,8 @@ def _candidates(before: Sequence[str], word: str) -> Iterable[str]:
         return map(str, actions_of(parser)[rest[-1]].choices or ())
     if word.startswith('-'):
         return actions_of(parser)
-    if before[0] == 'open':
-        return _traces()
+    if before[0] in ('open', 'diff'):
+        return trace_names()
     return [str(choice) for action in parser._actions if not action.option_strings for choice in action.choices or ()]
 
 
@@ -111,7 +111,7 @@ def _of_trace(before: Sequence[str], word: str) -> Iterable[str]:
         path, rest = Path(before[0]), list(before[1:])
     elif not before and '/' in word:
         return ()
-    offered = set(_traces()) if not before else set()
+    offered = set(trace_names()) if not before else set()
     if not rest:
         return offered | _commands(of_trace=True)
     if word.startswith('-'):
@@ -131,9 +131,3 @@ def _commands(*, of_trace: bool = False) -> set[str]:
     """Those that are words; `of_trace` leaves out what a finished trace has no use for."""
     return {name for command in TABLE if not (of_trace and (command.needs_stop or command.needs_program))
             for name in (command.name, *command.aliases) if name[0].isalpha()}
-
-
-def _traces() -> list[str]:
-    with contextlib.suppress(PyfuncdbgError):
-        return [path.name for path, _ in traces_in(Path())]
-    return []

@@ -1,12 +1,18 @@
 """The examples of every command's help, typed at a real prompt: each does what it says."""
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from ui.prompt.pseudo_terminal import Terminal
 
+import pyfuncdbg
 from pyfuncdbg.ui.commands.table import TABLE
+
+ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 
 MODEL = '''\
 """The functions of train.py."""
@@ -83,7 +89,8 @@ AT_A_NODE = (
     'graph', "graph --site 'layer*' --as dot", 'ni norm', 'ni -a -t norm', 'li loss', 'li -r -c loss', 'lo loss',
     'lo -r -c loss', 'ls', "ls --path '*/model.py'", 'ps train.py', 'ps train.py:40', 'timeline', 'timeline --run 12',
     'report', 'report --json', 'health', 'health --line 17', 'tape', 'tape --as mermaid', 'check', 'check --call 17',
-    'doctor', 'doctor --kind leak', 'lp', 'lp --by line --file train.py', 'info', 'threads', 'stop', 'bt',
+    'doctor', 'doctor --kind leak', 'diff good.pfd', 'diff good.pfd --ignore time,print --ulp 2', 'diff --runs 2 3',
+    'diff --calls norm[3] norm[4]', 'lp', 'lp --by line --file train.py', 'info', 'threads', 'stop', 'bt',
     'w --locals', 'up', 'down', 'list', 'source norm', 'norm?', 'norm??', 'pinfo2 norm', 'pinfo np.linalg.norm',
     'p mm:0.mean()', 'alias', 'alias pm p %1.mean()', 'alias ns n ;; p x', 'unalias pm', 'habits pdb', 'habits',
     'help', 'help break',
@@ -152,7 +159,12 @@ def typed(folder: Path, place: str, *lines: str, last: str = 'quit', program: st
 
 
 def test_at_a_node(tmp_path: Path) -> None:
+    (tmp_path / 'model.py').write_text(MODEL)
+    (tmp_path / 'train.py').write_text(TRAIN)
+    subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', 'good.pfd', 'train.py'], cwd=tmp_path,
+                   env={**os.environ, 'PYTHONPATH': str(ROOT)}, capture_output=True, check=True)
     answers = typed(tmp_path, 'loss[15]', *AT_A_NODE, last='abort')
+    assert 'only the second has this' in answers['diff good.pfd']      # which has run to its end
     assert 'norm[0]' in answers['call 17'] and 'def norm' in answers['source norm']
     assert '[1,0] of norm:0' in answers['@1,0']
 

@@ -100,7 +100,7 @@ class TraceDifference:
         environment: What differs around the programs: (what, first, second).
         sources: Functions that were changed.
         times: Sites that take longer on one side.
-        unknown: Tensors of which a side kept no values, with equal statistics where both have some.
+        unknown: Tensors without values on a side, and with equal statistics where both have some.
         ignored: Kinds that were not looked at.
     """
 

@@ -34,10 +34,10 @@ and all calls together differ by so many seconds: else it is noise."""
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What counts as a difference.
+    """Rules of a comparison.
 
     Attributes:
-        ignored: Kinds that do not.
+        ignored: Kinds that do not count.
         tolerance: Of values.
     """
 

@@ -33,27 +33,31 @@ def _parts(difference: TraceDifference) -> Iterator[Part]:
     names = [one_line(name, 80) for name in difference.names]
     verdict = ('SAME', 'bold green') if difference.same else ('DIFFERENT', 'bold red')
     compared = [count(number, noun) for number, noun in ((difference.calls, 'call'), (difference.runs, 'run')) if number]
-    yield Text.assemble(verdict, f'  {names[0]} and {names[1]}: {" and ".join(compared) or "no call"} compared', overflow='fold')
+    yield Text.assemble(verdict, f'  {names[0]} and {names[1]}: {" and ".join(compared) or "no call"} compared',
+                        overflow='fold')
     if difference.first is not None:
         yield from _first(difference.first)
     if difference.later:
-        yield Text(f'after it {count(sum(number for _, _, number in difference.later), "call or run", "calls and runs")} differ',
-                   'bold')
+        later = sum(number for _, _, number in difference.later)
+        yield Text(f'after it {later:,} more differ', 'bold')
         yield lambda options: _later(difference, options)
     for changed in difference.sources:
         yield Text.assemble('source of ', (one_line(changed.function, 80), 'bold'), ' changed  ', place(*changed.place))
         yield _source_lines(*changed.sources)
     if difference.environment:
         yield Text('around the programs', 'bold')
-        yield from (Text(f'  {what}  {one_line(one, _LONGEST) or "none"} | {one_line(two, _LONGEST) or "none"}', overflow='fold')
-                    for what, one, two in difference.environment)
+        for what, *sides in difference.environment:
+            texts = ' | '.join(one_line(side, _LONGEST) or 'none' for side in sides)
+            yield Text(f'  {one_line(what, 20)}  {texts}', overflow='fold')
     for time in difference.times:
-        yield Text.assemble('time of ', (one_line(time.site, 80), 'bold'),
-                            f'  median {seconds(time.medians[0])} | {seconds(time.medians[1])}, beyond noise', overflow='fold')
+        medians = ' | '.join(map(seconds, time.medians))
+        yield Text.assemble('time of ', (one_line(time.site, 80), 'bold'), f'  median {medians}, beyond noise',
+                            overflow='fold')
     if difference.unknown:
-        yield Text(f'{count(difference.unknown, "tensor")} not compared: their values were not kept', 'yellow', overflow='fold')
+        yield Text(f'{count(difference.unknown, "tensor")} not compared: their values were not kept', 'yellow',
+                   overflow='fold')
     if difference.ignored:
-        yield Text(f'ignored: {", ".join(difference.ignored)}', 'dim', overflow='fold')
+        yield Text(f'ignored: {one_line(", ".join(difference.ignored), _LONGEST)}', 'dim', overflow='fold')
 
 
 def _first(first: Divergence) -> Iterator[Text]:
@@ -79,7 +83,9 @@ def _first(first: Divergence) -> Iterator[Text]:
 
 
 def _tensor(tensor: TensorDifference) -> Text:
-    text = Text(f'  {tensor.side} {tensor.slot}  ', overflow='fold').append_text(label(tensor.name, limit=60))
+    text = Text(f'  {tensor.side} {tensor.slot}', overflow='fold')
+    if tensor.name:
+        text.append('  ').append_text(label(tensor.name, limit=60))
     one, two = (one_line(side, _LONGEST) for side in tensor.texts)
     if tensor.value is None:
         return text.append(f'  {tensor.kind} {one} | {two}')

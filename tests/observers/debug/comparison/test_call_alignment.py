@@ -1,8 +1,7 @@
 """Alignment of calls: random edits of a sequence are found as they were made."""
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pyfuncdbg.observers.debug.comparison import call_alignment
 from pyfuncdbg.observers.debug.comparison.call_alignment import align

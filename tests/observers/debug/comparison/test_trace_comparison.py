@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pyfuncdbg
 from pyfuncdbg import tf
@@ -213,7 +212,8 @@ def run_program(folder: Path, name: str, host: str, edit: Callable[[str], str] =
     (folder / name).mkdir()
     (folder / name / 'train.py').write_text(edit(PROGRAM.replace('FACTOR', '2')))
     subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', str(folder / f'{name}.pfd'), 'train.py', host],
-                   cwd=folder / name, env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}, capture_output=True, check=True)
+                   cwd=folder / name, env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}, capture_output=True,
+                   check=True)
     return folder / f'{name}.pfd'
 
 
@@ -238,7 +238,8 @@ def test_our_runtime_and_tensorflow_are_matched_by_node_and_function(tmp_path: P
     assert (found.first, found.calls, found.runs) == (None, 3, 3)
     assert [what for what, _, _ in found.environment] == ['arguments', 'host']
     assert compared(own, real, Rules(frozenset({'environment'}))).same
-    changed = compared(own, run_program(tmp_path, 'changed', 'tensorflow', lambda text: text.replace('x / 2', 'x / 2 + step')))
+    changed = compared(own, run_program(tmp_path, 'changed', 'tensorflow',
+                                        lambda text: text.replace('x / 2', 'x / 2 + step')))
     assert changed.first is not None and changed.first.label == 'norm[1]' and changed.first.kind == 'value'
 
 

@@ -3,14 +3,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as npst
 
 from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance, value_difference
 
 EXACT = Tolerance()
-floats = npst.arrays(st.sampled_from([np.float16, np.float32, np.float64]), npst.array_shapes(min_dims=0, max_dims=3, max_side=4))
+floats = npst.arrays(st.sampled_from([np.float16, np.float32, np.float64]),
+                     npst.array_shapes(min_dims=0, max_dims=3, max_side=4))
 
 
 @given(floats)
@@ -50,7 +50,8 @@ def test_tolerances_are_those_of_numpy_and_infinity_is_near_nothing() -> None:
     assert value_difference(one, two, Tolerance(atol=1.0)) is None
     assert value_difference(one, two, Tolerance(atol=0.9)).relative == pytest.approx(1 / 101)
     for other in (np.inf, np.nan, -np.inf):
-        assert value_difference(np.array([1.0]), np.array([other]), Tolerance(1e9, 1e9, 10 ** 9)).values == ('1.0', str(other))
+        found = value_difference(np.array([1.0]), np.array([other]), Tolerance(1e9, 1e9, 10 ** 9))
+        assert found.values == ('1.0', str(other))
     assert value_difference(np.array([np.inf, np.nan]), np.array([np.inf, np.nan]), Tolerance(1e-9)) is None
 
 
