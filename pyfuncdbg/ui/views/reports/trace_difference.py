@@ -10,7 +10,7 @@ from rich.text import Text
 from pyfuncdbg.observers.debug.comparison.divergence import Divergence, TensorDifference, TraceDifference
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.labels import numbered
+from pyfuncdbg.ui.views.labels import call_number_text
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, seconds, value
@@ -61,7 +61,7 @@ def _parts(difference: TraceDifference) -> Iterator[Part]:
 
 
 def _first(first: Divergence) -> Iterator[Text]:
-    numbers = [(numbered(number) if first.what == 'call' else f'run #{number}') if number else 'missing'
+    numbers = [(call_number_text(number) if first.what == 'call' else f'run #{number}') if number else 'missing'
                for number in first.numbers]
     yield Text.assemble(('first divergence  ', 'bold'), (first.kind, 'bold red'), '  ', (one_line(first.label, 80), 'bold'),
                         f'  {numbers[0]} | {numbers[1]}', overflow='fold')
