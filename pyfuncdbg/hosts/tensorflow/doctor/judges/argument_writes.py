@@ -14,7 +14,7 @@ def find_argument_writes(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each parameter whose bytes had changed after the call."""
     for spot in evidence.spots:
         if spot.site.host != 'tensorflow' or spot.site.attrs.get('graph') is None:
-            continue                            # an eager call, and our own runtime, hand out copies
+            continue                            # eager calls and our own runtime pass copies
         for slot in range(max([len(call.inputs) for call in spot.calls], default=0)):
             writing_calls = [call for call in spot.calls if len(call.inputs) > slot and call.inputs[slot].changed]
             if not writing_calls:

@@ -82,8 +82,8 @@ def _finding(evidence: Evidence, lost: _LostGradient, count: int, asked: int) ->
         return Finding('gradient', name, lost.place, what, figures, fix,
                        'py_function has one, if the function computes with TensorFlow ops (tf.sin, not np.sin); or give it '
                        'one by tf.custom_gradient')
-    what = (f'The gradient of {source!r} is None, {times}: {name} takes it from outside ({lost.variable}), and only what is '
-            f'in inp has a gradient')
+    what = (f'The gradient of {source!r} is None, {times}: {name} captures it ({lost.variable}), and only inputs '
+            f'in inp have a gradient')
     if call is not None and call.inputs is not None and call.op:
         arguments = ', '.join([call.function, f'[{", ".join([*call.inputs, lost.variable])}]', *call.rest])
         fix = call.statement.replace(call.call, f'{call.op}({arguments})')

@@ -45,8 +45,8 @@ def find_lost_errors(evidence: Evidence) -> Iterator[Finding]:
                 (frame.filename, frame.line) == fact.place for frame in call.error.frames)]
             if failed_calls and failed_calls[0].error is not None:
                 message = (failed_calls[0].error.message.splitlines() or [''])[0][:200]
-                what = (f'{fact.text("type")} in {fact.number("raised"):,} of {spot.count:,} calls reached nobody: no '
-                        f'error of TensorFlow told of it, and what they worked on was dropped. The first: {message}')
+                what = (f'{fact.text("type")} in {fact.number("raised"):,} of {spot.count:,} calls was lost: no error of '
+                        f'TensorFlow reported it, and the elements of these calls were dropped. The first: {message}')
                 figures: dict[str, Figure] = {'calls that raised': fact.number('raised'), 'errors told': 0,
                                               'calls': spot.count}
                 yield Finding('lost', spot.name, fact.place, what, figures, _without_ignore_errors(evidence, spot),

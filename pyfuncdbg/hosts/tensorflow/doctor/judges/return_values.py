@@ -144,8 +144,8 @@ def _dropped_values(evidence: Evidence, spot: Spot) -> Finding | None:
         if fact.text('form') == 'list' and len(dtypes) < len(declared):
             return _wrong_count(spot, len(dtypes), len(declared), calls, '')
         if fact.text('form') == 'list' and len(dtypes) > len(declared) > 0:
-            what = (f'The function returns {len(dtypes)} values, Tout declares {len(declared)}: TensorFlow drops the rest '
-                    f'without a word, in {calls:,} of {spot.count:,} calls')
+            what = (f'The function returns {len(dtypes)} values, Tout declares {len(declared)}: TensorFlow silently drops '
+                    f'the rest, in {calls:,} of {spot.count:,} calls')
             names = [name if _is_number(name) else 'float32' for name in dtypes]
             return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': len(dtypes),
                                                                     'declared': len(declared)},
@@ -164,9 +164,9 @@ def _silent_cast(evidence: Evidence, spot: Spot) -> Finding | None:
                 continue
             figures: dict[str, Figure] = {'calls': spot.count, 'cast': fact.number('calls'), 'returned': got,
                                           'declared': wanted, 'elements changed': count, 'largest change': largest}
-            what = (f'The function returns {got}, Tout says {wanted}: TensorFlow casts it without a word, in '
+            what = (f'The function returns {got}, Tout says {wanted}: TensorFlow silently casts it, in '
                     f'{fact.number("calls"):,} of {spot.count:,} calls')
-            what += f'; {count:,} elements changed' if count else ', and what float64 computed more exactly is lost'
+            what += f'; {count:,} elements changed' if count else ', and the precision of float64 is lost'
             return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, wanted),
                            f'to say that it is meant; or declare tf.{got} as Tout')
     return None

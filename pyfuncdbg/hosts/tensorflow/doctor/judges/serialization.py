@@ -98,8 +98,8 @@ def _order_findings(evidence: Evidence) -> Iterator[Finding]:
 
 def _order_finding(evidence: Evidence, spot: Spot, other: Spot) -> Finding:
     overlap = min(spot.seconds, other.seconds)
-    what = (f'It waits for {other.name!r} (line {other.place.line}) though it needs nothing of it: both are stateful, so '
-            f'TensorFlow runs them one after the other in every call of the function')
+    what = (f'It waits for {other.name!r} (line {other.place.line}) though it does not use its outputs: both are '
+            f'stateful, so TensorFlow runs them one after the other in every call of the function')
     figures: dict[str, Figure] = {'calls': spot.count, f'{spot.name}, seconds': spot.seconds,
                                   f'{other.name}, seconds': other.seconds, 'could overlap, seconds': overlap}
     call = call_of(evidence, spot)
