@@ -34,7 +34,7 @@ def test_a_header_types_the_command_and_the_cursor_stays_on_the_call(trace) -> N
             longest = sorted(app.desk.trace.calls(kind='python'), key=lambda call: -call.duration)
             assert numbers(pilot) == [f'#{call.number}' for call in longest]
             assert sorted(by_time) == sorted(numbers(pilot))
-            await until(pilot, 'call #13 norm[2] in run #5')
+            await until(pilot, 'call #13 norm[2] in run #4')
             shown = app.query_one(CallList)
             assert longest[shown.cursor].number == '13'
             await press(pilot, '6', 'home', 'o')        # by result, from another call
@@ -50,9 +50,9 @@ def test_a_typed_filter_is_a_list_of_its_own_and_goes_away_again(trace) -> None:
             await type_line(pilot, 'calls --site norm --newest')
             await until(pilot, '3 calls   sort: time v   filter: site norm')
             assert not inspector(pilot).result.here
-            await until(pilot, 'norm[2] in run #5')
+            await until(pilot, 'norm[2] in run #4')
             shown = await type_line(pilot, 'calls --failed')
-            await until(pilot, '1 call   sort: time   filter: failed', 'best[2] in run #5')
+            await until(pilot, '1 call   sort: time   filter: failed', 'best[2] in run #4')
             shown = await type_line(pilot, 'calls --sort colour')
             assert "'colour' is not a sort key" in shown and '1 call   sort: time   filter: failed' in shown
             await press(pilot, '6')
@@ -73,14 +73,14 @@ def test_every_pane_follows_the_cursor_and_the_cursor_follows_every_key(trace) -
             assert numbers(pilot)[shown.cursor] == '#13'        # where the inspector begins
             await press(pilot, '6')
             await press(pilot, 'home')
-            await until(pilot, 'norm[0] in run #3', 'source  normalize', 'tensors  #1 norm[0]')
+            await until(pilot, 'norm[0] in run #2', 'source  normalize', 'tensors  #1 norm[0]')
             await press(pilot, 'down')
-            await until(pilot, 'best[0] in run #3', 'source  pick')
+            await until(pilot, 'best[0] in run #2', 'source  pick')
             await press(pilot, 'full_stop')                     # to the next call, from wherever the keys are
-            await until(pilot, 'norm[1] in run #4')
+            await until(pilot, 'norm[1] in run #3')
             assert numbers(pilot)[shown.cursor] == '#7'
             await click(pilot, '#14 ')
-            await until(pilot, 'best[2] in run #5', 'no maximum among NaN')
+            await until(pilot, 'best[2] in run #4', 'no maximum among NaN')
             await press(pilot, 'enter')
             assert inspector(pilot).result.here and 'call #14  best[2]' in screen(pilot)
     drive(test)
@@ -154,7 +154,7 @@ def test_the_call_that_all_begin_at_is_in_sight(trace) -> None:
     async def test() -> None:
         async with opened(trace, (120, 36)) as pilot:
             shown = inspector(pilot).query_one(CallList)
-            await until(pilot, 'norm[2] in run #5', '6 calls ')
+            await until(pilot, 'norm[2] in run #4', '6 calls ')
             assert shown.size.height - 2 < 5 and shown.cursor == 4      # it does not stand among the first
             assert '#13' in numbers(pilot)
     drive(test)

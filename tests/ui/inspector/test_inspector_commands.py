@@ -21,7 +21,7 @@ def head(shown: str) -> str:
 
 
 TYPED = {'r': ('report', 'NaN born in call #13'), 'h': ('health', 'BORN'), 't': ('lt', 'norm:0'),
-         'g': ('tape', 'tape of run #4'), '?': ('help', 'find what went wrong')}
+         'g': ('tape', 'tape of run #3'), '?': ('help', 'find what went wrong')}
 """The command that a key types on a saved trace, and what its screen shows."""
 ELSEWHERE = set('. , f F : / & [ ] z q n s N c w u d p l a r R i b D 1 2 3 4 5 6 7 9 '
                 'Ctrl-P Esc Tab Shift-Tab F2 Ctrl-C Ctrl-Z'.split())
@@ -333,7 +333,7 @@ def test_the_header_has_whole_words_or_says_that_it_is_cut(trace) -> None:
                 await pilot.resize_terminal(width, 30)
                 await settled(pilot)
                 header = screen(pilot).split('\n')[0].rstrip()
-                assert header.endswith(('KB', '…', ' in run #5')), header
+                assert header.endswith(('KB', '…', ' in run #4')), header
     drive(test)
 
 

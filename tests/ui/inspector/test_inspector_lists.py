@@ -40,7 +40,7 @@ def test_a_filter_of_a_pane_narrows_as_it_is_typed_and_stays_from_call_to_call(t
             await press(pilot, 'enter')
             assert inspector(pilot).focused is inspector(pilot).shown and typed(pilot) == ''
             shown = await press(pilot, 'comma')                     # to the call before
-            assert 'best[1] in run #4' in shown and 'filter: Nor' in rows(pilot)[0]
+            assert 'best[1] in run #3' in shown and 'filter: Nor' in rows(pilot)[0]
             assert all('nor' in row.lower() for row in rows(pilot)[1:]) and len(rows(pilot)) > 1
             await press(pilot, 'ampersand')
             assert typed(pilot) == 'Nor'                            # to be typed on
@@ -172,9 +172,9 @@ def test_a_header_of_an_answer_sorts_and_a_second_click_turns_it_round(trace) ->
             shown = await click(pilot, row[row.index('norm:0'):][:20])      # a tensor of a row is that of the row's call
             assert last(pilot) == 'pt #7:0' and 'pt #7:0' in shown
             await type_line(pilot, 'lt --type feed')
-            row = next(row for row in rows(pilot) if ' run 4 ' in row)
+            row = next(row for row in rows(pilot) if ' run 3 ' in row)
             await click(pilot, row[row.index('x:0'):][:30])
-            assert last(pilot) == 'pt x:0 --run 4'
+            assert last(pilot) == 'pt x:0 --run 3'
     drive(test)
 
 
