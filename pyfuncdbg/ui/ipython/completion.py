@@ -1,6 +1,6 @@
 """Completion of `%pyfunc` and `%%pyfunc` lines, in a terminal and for a kernel's front end.
 
-IPython asks `PyfuncMatcher` on the main thread, between cells.
+IPython calls the function that `matcher` makes, on the main thread, between cells.
 """
 from __future__ import annotations
 

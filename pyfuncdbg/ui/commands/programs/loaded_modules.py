@@ -1,4 +1,4 @@
-"""Names of the modules that a new interpreter has loaded when a program begins; a script that `shadowing` starts.
+"""Names of the modules that a new interpreter has loaded when a program begins; a script that `shadowed_modules` starts.
 
 A file, not `python -c`: that loads more from Python 3.13 on. It ends at once: threads and exit handlers that the site files
 have started are the program's, which ends with its own.

@@ -356,7 +356,7 @@ class VirtualList(ScrollView, can_focus=True):
         """Mark a text and go to the row that has it: from the cursor on, or the next (1) or previous (-1) one.
 
         Returns:
-            What is known at once, in words; what came of it is `Said`.
+            What is known at once, in words; what came of it is `MessagePosted`.
         """
         self._sought = text.lower()
         self._early = text if self._feed.opened is None else ''

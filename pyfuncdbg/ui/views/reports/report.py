@@ -38,7 +38,7 @@ def report(summary: TraceSummary) -> Page:
     """The whole report.
 
     Args:
-        summary: Of the trace; see `reports.summary.summarized`.
+        summary: Of the trace; see `reports.summary.summarize`.
     """
     parts: list[Part] = [_title(summary)]
     findings = sorted([(origin.finding.call.started, 0, i) for i, origin in enumerate(summary.origins[:1])]
