@@ -23,7 +23,7 @@ from notebook_kernel import sockets
 from notebook_pictures import pictures
 
 import pyfuncdbg
-from pyfuncdbg.ui.commands.svg import MARK
+from pyfuncdbg.ui.commands.engine.answer import MARK
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'notebooks'

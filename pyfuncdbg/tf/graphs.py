@@ -32,16 +32,16 @@ from pyfuncdbg.hosts.numpy.ops.variables.collections import (
     trainable_variables as trainable_variables,
     variables_initializer as variables_initializer,
 )
-from pyfuncdbg.hosts.numpy.ops.variables.distribution import (
-    VariableAggregation as VariableAggregation,
-    VariableSynchronization as VariableSynchronization,
-)
 from pyfuncdbg.hosts.numpy.ops.variables.handles import (
     no_op as no_op,
     placeholder as placeholder,
     placeholder_with_default as placeholder_with_default,
 )
-from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable as Variable
+from pyfuncdbg.hosts.numpy.ops.variables.variable import (
+    Variable as Variable,
+    VariableAggregation as VariableAggregation,
+    VariableSynchronization as VariableSynchronization,
+)
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices as IndexedSlices
 from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import UnconnectedGradients as UnconnectedGradients
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import AggregationMethod as AggregationMethod

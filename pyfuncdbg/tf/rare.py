@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.ops.control.mapping import (
     vectorized_map as vectorized_map,
 )
 from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray as TensorArray
-from pyfuncdbg.hosts.numpy.ops.definition.conversions import (
+from pyfuncdbg.hosts.numpy.ops.definition.constant import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
 from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import complex as complex

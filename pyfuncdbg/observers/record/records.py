@@ -13,7 +13,7 @@ import numpy as np
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import Frame, Kind, RunKind
 from pyfuncdbg.hooks.traits import NO_TRAITS, Traits
-from pyfuncdbg.hooks.unknown_value import NOT_KNOWN
+from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN
 from pyfuncdbg.observers.record.array_bytes import UNREADABLE, array_from
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.dtypes import OBJECT

@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.capture import divert
 from pyfuncdbg.observers.debug.inspecting.evaluate import MissingExpressionError
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.ui.commands.alias import aliases, expand_alias
-from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.engine.answer import MARK, Answer
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import (
     join_expression,
@@ -28,7 +28,6 @@ from pyfuncdbg.ui.commands.engine.line_parser import (
 )
 from pyfuncdbg.ui.commands.habits import hint as not_there
 from pyfuncdbg.ui.commands.help import SHOWS_HELP, describe_command, find_command
-from pyfuncdbg.ui.commands.svg import MARK
 from pyfuncdbg.ui.commands.table import TABLE
 
 _ASSIGNMENT = re.compile(r'\s*([-+*/@&|^%]|//|\*\*|<<|>>)?=')

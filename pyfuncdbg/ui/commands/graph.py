@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
-from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, graph_of, plan_of
+from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues
 from pyfuncdbg.observers.debug.reports.diagram import Diagram, graph_diagram, tape_diagram
 from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeListRow, node_rows
 from pyfuncdbg.observers.record.index.query import site_matches

@@ -13,8 +13,8 @@ from pyfuncdbg.errors import CommandError, DroppedError, TypedCommand
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
-from pyfuncdbg.observers.debug.inspecting.run_tensors import live_nodes, live_tensors, view_of
 from pyfuncdbg.observers.debug.inspecting.scope import RunTensors
+from pyfuncdbg.observers.debug.inspecting.tensor_values import live_nodes, live_tensors, view_of
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import describe_value
 from pyfuncdbg.observers.record.records import TensorRecord

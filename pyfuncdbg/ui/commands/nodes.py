@@ -8,8 +8,8 @@ from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.cards.node_card import NodeCard, node_card
-from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import FoundNode, find_node
+from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues
 from pyfuncdbg.observers.debug.reports.diagram import Diagram, lineage_diagram
 from pyfuncdbg.observers.debug.reports.lineage import Direction, Lineage, lineage
 from pyfuncdbg.ui.commands.engine.arguments import one_of, positive

@@ -1,6 +1,8 @@
-"""`run`: the mode of the stopped run and of those after it; and the cards of stops around a run.
+"""`run` and `stop`: the mode of the stopped run and of those after it; the card of the current stop.
 
 On the stopped thread.
+
+A front end carries out `stop` and prints the answer at each new stop; around a run it is the card of the run.
 """
 from __future__ import annotations
 
@@ -12,14 +14,17 @@ from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.cards.run_card import RunCard, RunEnd, Suggestion, run_card, run_end
+from pyfuncdbg.observers.debug.cards.stop_card import StopCard, stop_card
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
+from pyfuncdbg.ui.commands.frames import marks_of
 from pyfuncdbg.ui.commands.lt import LT
 from pyfuncdbg.ui.commands.resume import ResumeReport, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
+from pyfuncdbg.ui.views.calls.stop_card import stop_view
 from pyfuncdbg.ui.views.tensors.tensors import TensorListing
 
 _TENSORS = 40
@@ -112,4 +117,17 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 RUN = Command('run', 'run to the end of this run and stop there; at its end, go on to the next one', 'run', _run,
               draw_resumed, _arguments, needs_stop=True, needs_program=True, expression='pred',
               examples=('run', 'run -t 10', 'run -f has_inf_or_nan'), tail='[-f PRED]')
-COMMANDS: tuple[Command, ...] = (RUN,)
+_Result = StopCard | RunCard | RunResult
+
+
+def _stop(context: Context, args: argparse.Namespace) -> _Result:
+    return at_run(context) or stop_card(stop_of(context), marks_of(context))
+
+
+def _draw(result: _Result) -> RenderableType:
+    return stop_view(result) if isinstance(result, StopCard) else draw_at_run(result)
+
+
+STOP = Command('stop', 'the place, source and values of this stop', 'look', _stop, _draw,
+               needs_stop=True, examples=('stop',))
+COMMANDS: tuple[Command, ...] = (RUN, STOP)

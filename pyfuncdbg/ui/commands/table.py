@@ -37,7 +37,7 @@ _MODULES = (
     ('stepping', 'step s, next n, until unt, return r, jump j'),
     ('threads', 'threads, switch'),
     ('run', 'run'),
-    ('stop_card', 'stop'),
+    ('run', 'stop'),
     ('frames', 'bt where w, up u, down d, list l, longlist ll, source psource, exceptions, context'),
     ('print_values', 'p, pp, whatis, args a, locals, retval rv, display, undisplay, !, interact'),
     ('object_info', 'pinfo pdoc pdef, pinfo2'),

@@ -37,12 +37,11 @@ from pyfuncdbg.ui.inspector.screen.bars import BottomLine, MessageLine, PlaceBar
 from pyfuncdbg.ui.inspector.screen.call_search import CALL, CallSearch, call_after, flagged_call_after
 from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.screen.command_queue import CommandQueue
-from pyfuncdbg.ui.inspector.screen.key_order import KeyByKey
+from pyfuncdbg.ui.inspector.screen.key_order import CARD_PATIENCE, PATIENCE, KeyByKey
 from pyfuncdbg.ui.inspector.screen.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
 from pyfuncdbg.ui.inspector.screen.palette import PaletteProvider
 from pyfuncdbg.ui.inspector.screen.pane_set import Panes
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout, theme_of
-from pyfuncdbg.ui.inspector.screen.type_ahead import CARD_PATIENCE, PATIENCE
 from pyfuncdbg.ui.prompt.terminal_io.paste_limit import REFUSAL
 
 _STEP = 0.3

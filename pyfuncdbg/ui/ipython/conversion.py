@@ -14,7 +14,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
 from pyfuncdbg.observers.debug.gradients.tape import TapeEdge
-from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveTensor
+from pyfuncdbg.observers.debug.inspecting.tensor_values import LiveTensor
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.debug.reports.node_list import NodeListRow
 from pyfuncdbg.observers.debug.reports.profile import ProfileRow

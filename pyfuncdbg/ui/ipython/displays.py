@@ -20,10 +20,10 @@ from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, Ten
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.ipython.conversion import LISTS
-from pyfuncdbg.ui.ipython.html.call import call_pictures, load_pictures
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.page import page_html
 from pyfuncdbg.ui.ipython.html.pages import MOST
+from pyfuncdbg.ui.ipython.html.picture import call_pictures, load_pictures
 from pyfuncdbg.ui.ipython.html.tape import tape_html
 from pyfuncdbg.ui.ipython.html.tensors import tensors_html
 from pyfuncdbg.ui.ipython.html.theme import display_html

@@ -16,9 +16,9 @@ import pyfuncdbg
 from pyfuncdbg.observers.debug.cards.node_card import node_card
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
-from pyfuncdbg.observers.debug.inspecting.run_tensors import view_of
 from pyfuncdbg.observers.debug.inspecting.scope import node_inputs
 from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, stack_of
+from pyfuncdbg.observers.debug.inspecting.tensor_values import view_of
 from pyfuncdbg.observers.debug.numerics.fused_values import has_fused_remark
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord

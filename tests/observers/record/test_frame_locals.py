@@ -24,8 +24,7 @@ from plain_host import wrapped
 
 from pyfuncdbg.observers.record.log import log_file as frames
 from pyfuncdbg.observers.record.recorder import Recorder
-from pyfuncdbg.observers.record.snapshots.frame_locals import MOST_FRAMES, MOST_VARIABLES, values_of
-from pyfuncdbg.observers.record.snapshots.safe_text import safe_text
+from pyfuncdbg.observers.record.snapshots.frame_locals import MOST_FRAMES, MOST_VARIABLES, safe_text, values_of
 from pyfuncdbg.observers.record.trace import Trace
 
 

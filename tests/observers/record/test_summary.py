@@ -10,7 +10,7 @@ from plain_host import new_run, new_site
 
 from pyfuncdbg.hooks import chain, op_cost
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.value_summary import ValueSummary
+from pyfuncdbg.hooks.value_placeholders import ValueSummary
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 

@@ -15,7 +15,7 @@ import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks.syntax_tree import tree_of
-from pyfuncdbg.hosts.tensorflow.doctor.judges.bytes_for_str import parameter
+from pyfuncdbg.hosts.tensorflow.doctor.judges.argument_misuse import parameter
 from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context

@@ -303,7 +303,7 @@ for text in ('{', '"', '[1,', 'nul', '{"a" 1}'):
         print(error)
 print('socket', server.socket.socket.__module__, issubclass(server.socket.socket, __import__('_socket').socket))
 from pyfuncdbg.hooks.call_frames import Entrance
-from pyfuncdbg.ui.views.columns import Column
+from pyfuncdbg.ui.views.lists import Column
 fields = [next(iter(each.__dataclass_fields__.values())) for each in (Entrance, Column)]
 print('Field', type(fields[0]) is type(fields[1]), type(fields[0]).__module__, hasattr(dataclasses, 'Field'))
 spaces = {}

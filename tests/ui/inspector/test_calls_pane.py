@@ -8,8 +8,7 @@ from inspecting import click, drive, inspector, opened, place_of, press, screen,
 from plain_sites import record_calls
 
 from pyfuncdbg.ui.inspector.lists.rows import ListQuery
-from pyfuncdbg.ui.inspector.panes.call_rows import command_of, query_of
-from pyfuncdbg.ui.inspector.panes.calls import CallList
+from pyfuncdbg.ui.inspector.panes.calls import CallList, command_of, query_of
 
 WIDE = (160, 64)
 

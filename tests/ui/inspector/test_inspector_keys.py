@@ -14,8 +14,8 @@ from textual import events
 from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 from pyfuncdbg.ui.inspector.panes.calls import CallList
 from pyfuncdbg.ui.inspector.screen.key_help import key_help
+from pyfuncdbg.ui.inspector.screen.key_order import PATIENCE
 from pyfuncdbg.ui.inspector.screen.keys import CHANGE, ELSEWHERE, GROUPS, LOOK, STEP, keys
-from pyfuncdbg.ui.inspector.screen.type_ahead import PATIENCE
 
 
 class Noting(SavedDesk):

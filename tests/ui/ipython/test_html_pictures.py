@@ -16,10 +16,9 @@ from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.displays import answer_bundle
-from pyfuncdbg.ui.ipython.html.call import call_pictures, load_pictures
 from pyfuncdbg.ui.ipython.html.curve import POINTS, curve_html
 from pyfuncdbg.ui.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
-from pyfuncdbg.ui.ipython.html.picture import SLICES, picture_html
+from pyfuncdbg.ui.ipython.html.picture import SLICES, call_pictures, load_pictures, picture_html
 from pyfuncdbg.ui.ipython.html.tensors import histogram_html
 from pyfuncdbg.ui.views.sample_trace import sample
 

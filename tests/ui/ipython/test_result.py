@@ -19,7 +19,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.ipython.result import CommandResult
+from pyfuncdbg.ui.ipython.magics import CommandResult
 from pyfuncdbg.ui.views.sample_trace import sample
 from pyfuncdbg.ui.views.tensors.tensors import available_at
 

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from pyfuncdbg.ui.views.columns import Column, fitted_table, shorten_text
+from pyfuncdbg.ui.views.lists import Column, fitted_table, shorten_text
 
 
 def lines(columns, width, sort=''):

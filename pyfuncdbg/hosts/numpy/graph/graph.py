@@ -5,6 +5,7 @@ A graph with an `outer` is the body of a function being traced: tensors from out
 # long: TensorFlow's class `Graph`; its base class and the objects it holds are modules of their own
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -15,19 +16,61 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.public_function import context_hiding_own_frames, mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph import thread_state
-from pyfuncdbg.hosts.numpy.graph.collections import Collections
-from pyfuncdbg.hosts.numpy.graph.control import ControlStack
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import with_rule
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, is_registered, lookup
 from pyfuncdbg.hosts.numpy.graph.definitions.shape_errors import complete_shape_error
-from pyfuncdbg.hosts.numpy.graph.device_scopes import DeviceScopes
 from pyfuncdbg.hosts.numpy.graph.element_lookup import element, is_repeated
 from pyfuncdbg.hosts.numpy.graph.naming import GraphNames
+from pyfuncdbg.hosts.numpy.graph.node_scopes import ControlStack, DeviceScopes
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.thread_state import DefaultScope
+
+
+class Collections:
+    """Collections of a graph: named lists. Its `_check_open` refuses changes to a finalized one."""
+
+    _collections: dict[Any, list[Any]]
+
+    def _check_open(self) -> None:
+        raise NotImplementedError
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Append to a named list."""
+        self._check_open()
+        self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Iterable[Any], value: Any) -> None:
+        """Append to several lists; to a list that is named twice once."""
+        for name in [names] if isinstance(names, str) else list(dict.fromkeys(names)):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy of a named list, only names that match `scope` if given."""
+        items = list(self._collections.get(name, ()))
+        if scope is None:
+            return items
+        return [item for item in items if hasattr(item, 'name') and re.match(scope, item.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The named list itself."""
+        return self._collections.setdefault(name, [])
+
+    def clear_collection(self, name: Any) -> None:
+        """Forget a named list."""
+        self._check_open()
+        self._collections.pop(name, None)
+
+    def get_all_collection_keys(self) -> list[Any]:
+        """The names of collections; keys that are no strings are private."""
+        return [key for key in self._collections if isinstance(key, str)]
+
+    @property
+    def collections(self) -> list[Any]:
+        """The keys of all collections."""
+        return list(self._collections)
 
 
 class Graph(Collections):

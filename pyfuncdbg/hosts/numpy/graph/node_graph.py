@@ -1,4 +1,4 @@
-"""The graph of a node, as nodes and their tensors know it. `graph.Graph` is it; `graph.owner` gives that of a node."""
+"""The graph of a node, as nodes and their tensors know it. `graph.Graph` is it; `graph.graph.owner` gives that of a node."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 from pyfuncdbg.hooks.diagnosis import Doctor
-from pyfuncdbg.hosts.tensorflow.doctor.judges.argument_writes import find_argument_writes
-from pyfuncdbg.hosts.tensorflow.doctor.judges.bytes_for_str import find_bytes_for_str
+from pyfuncdbg.hosts.tensorflow.doctor.judges.argument_misuse import find_argument_writes, find_bytes_for_str
 from pyfuncdbg.hosts.tensorflow.doctor.judges.gradient_faults import find_gradient_faults
 from pyfuncdbg.hosts.tensorflow.doctor.judges.leaks import find_leaks
 from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_errors_and_exports import (

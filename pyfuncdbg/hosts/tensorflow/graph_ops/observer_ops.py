@@ -1,8 +1,11 @@
 """Observers in the graphs of traced functions: nodes that report an op's inputs and outputs.
 
-TensorFlow's op callbacks may add nodes only while the program makes its own, and random ops take their seeds from the number
-of nodes: results would differ. So a graph gets all its observers when TensorFlow makes a function of it, with the program's
-nodes and their order unchanged. An observer runs on a thread of TensorFlow's.
+TensorFlow's op callbacks may add nodes only while the program makes its own, and random ops take their seeds from the
+number of nodes: results would differ. So a graph gets all its observers when TensorFlow makes a function of it, with the
+program's nodes and their order unchanged. An observer runs on a thread of TensorFlow's.
+
+SavedModels are written without observers, which belong to this process and could not run in another: TensorFlow calls for
+that on the thread that saves, before the model is written.
 """
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.traits import op_traits
-from pyfuncdbg.hooks.value_summary import ValueSummary
+from pyfuncdbg.hooks.value_placeholders import ValueSummary
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation_frames
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import node_context, plain_attrs
@@ -30,6 +33,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import (
     reached_graphs,
     source_tensor,
 )
+from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _UNOBSERVED = SCRIPTS | {'Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', '_Arg',
@@ -232,3 +236,52 @@ def _only_after(graph: Any, nodes: Sequence[Any]) -> Iterator[None]:
 
 def _readable(tensor: Any) -> bool:
     return tensor.dtype.name not in _UNREADABLE and not tensor.dtype._is_ref_dtype
+
+
+def install(parts: TensorFlowParts, patches: Patches) -> None:
+    """Replace TensorFlow's function that builds a model."""
+    patches.replace(parts.saving, '_build_meta_graph', _replace_build(parts.saving._build_meta_graph, parts.registry.get))
+
+
+def _replace_build(original: Callable[..., Any], definition: Callable[[str], Any]) -> Callable[..., Any]:
+    def _build_meta_graph(*args: Any, **settings: Any) -> Any:
+        try:
+            result = original(*args, **settings)
+        except BaseException as error:
+            drop_outermost_frame(error)
+            raise
+        _remove_observers(result[0], definition)
+        return result
+    return _build_meta_graph
+
+
+def _remove_observers(meta: Any, definition: Callable[[str], Any]) -> None:
+    """Remove observers from a MetaGraphDef, and from its list of ops those that are no longer used."""
+    functions = meta.graph_def.library.function
+    ops = meta.meta_info_def.stripped_op_list.op
+    observed = [function for function in functions if _remove_nodes(function.node_def)]
+    if not observed:
+        return
+    for function in observed:
+        for name, node in list(function.control_ret.items()):
+            if node.startswith(SCOPE):
+                del function.control_ret[name]
+        kept = [name for name in function.signature.control_output if name in function.control_ret]
+        function.signature.control_output[:] = kept
+        function.signature.is_stateful = any(
+            (op := definition(node.op)) is None or op.is_stateful for node in function.node_def)
+    used = {node.op for nodes in (meta.graph_def.node, *(function.node_def for function in functions)) for node in nodes}
+    for index in reversed([index for index, op in enumerate(ops) if op.name not in used]):
+        del ops[index]
+
+
+def _remove_nodes(nodes: Any) -> bool:
+    """Remove observers from the nodes of a function, and what waits for them; whether there were any."""
+    indices = [index for index, node in enumerate(nodes) if node.name.startswith(SCOPE)]
+    for index in reversed(indices):
+        del nodes[index]
+    for node in nodes if indices else ():
+        kept = [name for name in node.input if not name.startswith(f'^{SCOPE}')]
+        if len(kept) < len(node.input):
+            node.input[:] = kept
+    return bool(indices)

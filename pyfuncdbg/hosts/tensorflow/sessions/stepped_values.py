@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.host import Host
-from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, UnknownValue
+from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import SessionPlan

@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.output.output import Output
-from pyfuncdbg.hooks.unknown_value import UnknownValue
+from pyfuncdbg.hooks.value_placeholders import UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import eager_attr, to_eager
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS

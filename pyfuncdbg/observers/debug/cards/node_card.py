@@ -12,7 +12,6 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, RETURNED
-from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
     Constant,
     FoundNode,
@@ -21,6 +20,7 @@ from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
     ReturnedOutput,
     TensorUse,
 )
+from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues
 from pyfuncdbg.observers.debug.reports.lineage import Sort
 from pyfuncdbg.observers.debug.reports.unattributed_calls import count_unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop

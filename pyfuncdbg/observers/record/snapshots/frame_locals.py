@@ -1,15 +1,19 @@
 """The variables of the program's frames that an exception went through, read so that the program cannot tell.
 
 Called on the thread of a call that raised, by the recorder, and by the debugger for an error at a stop.
+
+What is no plain value of Python is shown by its type alone: no `__repr__`, property or `__len__` of the program runs, so
+that looking at variables can neither fail, nor hang, nor change anything.
 """
 from __future__ import annotations
 
 import gc
 import inspect
+import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from types import CodeType, FrameType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,109 @@ from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import block_frames, program_code, program_variables
 from pyfuncdbg.hooks.tracing_notice import ADDED_PREFIX
 from pyfuncdbg.observers.record.dtypes import dtype_name
-from pyfuncdbg.observers.record.snapshots.safe_text import safe_text, type_name
+from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS
+
+LONGEST = 200
+"""Characters of a text."""
+_LONGEST_STRING = 80
+_MOST_ITEMS = 6
+_DEEPEST = 2
+_LARGEST_INT_BITS = 400
+"""Of an int that is written out: Python takes quadratic time for it, and refuses beyond 4,300 digits."""
+
+_qualname = type.__dict__['__qualname__'].__get__
+_namespace = type.__dict__['__dict__'].__get__
+_PLAIN = frozenset((bool, float, complex, type(None), type(...), type(NotImplemented)))
+_BRACKETS: dict[type, tuple[str, str]] = {list: ('[', ']'), tuple: ('(', ')'), set: ('{', '}'), frozenset: ('{', '}'),
+                                          dict: ('{', '}')}
+_BASES: tuple[type, ...] = (str, bytes, int, *_BRACKETS)
+
+
+def type_name(kind: type) -> str:
+    """The qualified name of a type, read past whatever a metaclass makes of names.
+
+    Args:
+        kind: The type.
+
+    Returns:
+        'Model', 'Outer.Inner'; at most 60 characters.
+    """
+    return str.__getitem__(_qualname(kind), slice(60))
+
+
+def safe_text(value: Any, depth: int = _DEEPEST, special: Callable[[Any], str] = lambda value: '') -> str:
+    """Format a value without running its code.
+
+    Args:
+        value: Anything.
+        depth: Containers inside of containers that are looked into.
+        special: The text of values that the caller knows more about, '' of others.
+
+    Returns:
+        At most about `LONGEST` characters.
+    """
+    return _shorten(_text(value, depth, special))
+
+
+def _text(value: Any, depth: int, special: Callable[[Any], str]) -> str:
+    said = special(value)
+    if said:
+        return said
+    kind = type(value)
+    if kind in _PLAIN:
+        return repr(value)
+    if kind in SCALARS:
+        return str(value)
+    # `issubclass` of the type, never `isinstance`: that asks the value for its `__class__`.
+    base = next((base for base in _BASES if issubclass(kind, base)), None)
+    if base is not None:
+        text = (_container(value, base, depth, special) if base in _BRACKETS else
+                _int(value) if base is int else _string(value, base))
+        return text if kind is base else f'{type_name(kind)}{text if base is tuple else f"({text})"}'
+    if issubclass(kind, type):
+        return f'<class {type_name(value)}>'
+    if kind is FunctionType:
+        return f'<function {program_code(value.__code__).co_qualname[:80]}>'
+    if kind is MethodType:
+        return f'<method {_text(value.__func__, 0, special).strip("<>").removeprefix("function ")}>'
+    if kind is BuiltinFunctionType:
+        return f'<built-in {value.__name__[:80]}>'
+    return f'<{type_name(kind)} object>'
+
+
+def _string(value: Any, base: Any) -> str:
+    if base.__len__(value) <= _LONGEST_STRING:
+        return repr(base.__getitem__(value, slice(None)))
+    return f'{base.__getitem__(value, slice(_LONGEST_STRING))!r}... ({base.__len__(value):,} long)'
+
+
+def _int(value: Any) -> str:
+    bits = int.bit_length(value)
+    return int.__repr__(value) if bits <= _LARGEST_INT_BITS else f'an int of {bits:,} bits'
+
+
+def _container(value: Any, base: Any, depth: int, special: Callable[[Any], str]) -> str:
+    opening, closing = _BRACKETS[base]
+    size = base.__len__(value)
+    if not size and base in (set, frozenset):
+        return f'{base.__name__}()'
+    if depth <= 0 and size:
+        return f'{opening}...{closing}'
+    parts = [': '.join(_text(part, depth - 1, special) for part in item) if base is dict else _text(item, depth - 1, special)
+             for item in itertools.islice(_items(value, base), _MOST_ITEMS)]
+    if size > _MOST_ITEMS:
+        parts.append(f'... {size - _MOST_ITEMS:,} more')
+    return f'{opening}{", ".join(parts)}{"," if base is tuple and size == 1 else ""}{closing}'
+
+
+def _items(value: Any, base: Any) -> Iterable[Any]:
+    items: Iterable[Any] = dict.items(value) if base is dict else base.__iter__(value)
+    return items
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST else f'{text[:LONGEST * 3 // 4]}...{text[-LONGEST // 4:]}'
+
 
 MOST_FRAMES = 10
 """Innermost frames of the program whose variables are kept."""

@@ -13,8 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from pyfuncdbg.hooks.host import READERS, Host
-from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, UnknownValue
-from pyfuncdbg.hooks.value_summary import ValueSummary
+from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue, ValueSummary
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool

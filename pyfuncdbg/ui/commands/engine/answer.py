@@ -1,19 +1,58 @@
-"""The answer of a command and its output."""
+"""The answer of a command and its output: printed, or written to a file as an SVG picture.
+
+The SVG document shows what a view prints, with its colours, and refers to nothing outside itself.
+"""
 from __future__ import annotations
 
 import io
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
 from pyfuncdbg.ui.commands.engine.command import Command
 from pyfuncdbg.ui.commands.engine.to_json import to_json
-from pyfuncdbg.ui.commands.svg import svg
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import print_page, strip_line_ends
+
+MARK = '<svg class="pyfuncdbg-terminal"'
+"""Begins each: a file that begins so may be replaced by another picture."""
+_FORMAT = MARK + ''' viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: "Fira Code", "DejaVu Sans Mono", monospace; font-size: {char_height}px }}
+.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+'''
+
+
+def svg(view: RenderableType, title: str, width: int = 100) -> str:
+    """The document.
+
+    Args:
+        view: What is drawn, as on a terminal with colours.
+        title: In the frame above it.
+        width: Columns.
+    """
+    console = Console(record=True, file=io.StringIO(), width=width, force_terminal=True, color_system='truecolor',
+                      legacy_windows=False, force_jupyter=False, _environ={})
+    console.print(view, crop=False, highlight=False)
+    return console.export_svg(title=one_line(title, width - 10), code_format=_FORMAT)
+
 
 MOST_LATER = 1_000
 """Commands that one line may expand to, as an alias does; a program that wants more keeps the user from the prompt."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError, TypedCommand, nearest
-from pyfuncdbg.observers.debug.inspecting.node_values import call_at
+from pyfuncdbg.observers.debug.inspecting.tensor_values import call_at
 from pyfuncdbg.observers.debug.reports.unattributed_calls import count_unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord

@@ -15,7 +15,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from pyfuncdbg.ui.inspector.lists.rows import ListColumn, Row
-from pyfuncdbg.ui.views.columns import shorten_text
+from pyfuncdbg.ui.views.lists import shorten_text
 
 _GAP = 2
 

@@ -24,7 +24,7 @@ from pyfuncdbg.ui.inspector.lists.messages import CallSelected, MessagePosted
 from pyfuncdbg.ui.inspector.lists.row_strips import RowLine, header, mark_text, slots
 from pyfuncdbg.ui.inspector.lists.rows import ListQuery, RowSource
 from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.lists import heading
 
 _BAR = 20
 """Columns of the bar of a search that takes long."""

@@ -11,10 +11,9 @@ from rich.text import Text
 from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.views.calls.call import state
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.labels import site_label_text
+from pyfuncdbg.ui.views.lists import Column, fitted_table, heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, milliseconds, seconds

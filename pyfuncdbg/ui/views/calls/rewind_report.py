@@ -11,8 +11,8 @@ from pyfuncdbg.observers.debug.stepping.reloaded_function import ReloadReport
 from pyfuncdbg.observers.debug.value import Value
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.output import output_view
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.progress import PATIENCE
 from pyfuncdbg.ui.views.tensors.variable import inline

@@ -8,7 +8,7 @@ from rich.console import ConsoleOptions
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow
-from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
+from pyfuncdbg.ui.views.calls.error import ALL, local_lines
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.listing import cut_line, highlight

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.threads import ThreadList, WaitingThread
 from pyfuncdbg.observers.record.records import CallRecord
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.units import count, seconds
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.timeline import Lane, Span, Timeline
 from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.lists import heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.units import seconds
 

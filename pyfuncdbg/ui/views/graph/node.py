@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
+from pyfuncdbg.hooks.graph_context import contradicted_declaration
 from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.debug.cards.node_card import NodeCard, NodeInput, NodeOutput
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
@@ -19,9 +19,9 @@ from pyfuncdbg.observers.debug.numerics.fused_values import has_fused_remark
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.call import state, undeclared_text
 from pyfuncdbg.ui.views.calls.output import OTHERWISE
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, shorten
 from pyfuncdbg.ui.views.graph.lineage import returned_text
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.listing import cut_line, highlight
 from pyfuncdbg.ui.views.sources.source import line_text, place, unlocated_text

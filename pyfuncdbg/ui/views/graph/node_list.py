@@ -6,9 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeListRow
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.lists import Column, fitted_table, heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, holds_values, type_text
 from pyfuncdbg.ui.views.units import count, seconds, with_retries

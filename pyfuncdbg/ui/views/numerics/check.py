@@ -9,9 +9,8 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.lists import Column, fitted_table, heading
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.units import count
 

@@ -14,10 +14,9 @@ from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, NanOut
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.output import output_view
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.heading import heading, unrecorded_text
 from pyfuncdbg.ui.views.labels import call_name, call_number_text
+from pyfuncdbg.ui.views.lists import Column, fitted_table, heading, unrecorded_text
 from pyfuncdbg.ui.views.numerics.origin import kind_of
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import excerpt, place

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Gradient, Tape, TapeEdge, TapeNode, TapeSource
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.listing import cut_line
 from pyfuncdbg.ui.views.units import count

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.source_files import AnnotatedLine, AnnotatedListing, AnnotatedSource, MarkedNode
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.lists import heading
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar
 from pyfuncdbg.ui.views.sources.listing import cut_line, highlight

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.breakpoints.file import FileReport
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.units import count
 

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from pyfuncdbg.hooks.diagnosis import Figure, Finding, InterpreterUse
 from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, seconds, size

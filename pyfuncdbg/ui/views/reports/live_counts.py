@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.live_counts import LiveCounts, SiteCounts
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import align, count, seconds, size

@@ -8,10 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.profile import By, Profile, ProfileRow
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label
-from pyfuncdbg.ui.views.heading import heading, unrecorded_text
 from pyfuncdbg.ui.views.labels import site_label_text
+from pyfuncdbg.ui.views.lists import Column, fitted_table, heading, unrecorded_text
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
 from pyfuncdbg.ui.views.sources.source import line_text, place

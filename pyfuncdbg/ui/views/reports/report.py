@@ -18,9 +18,9 @@ from pyfuncdbg.observers.record.records import RAISED_AS
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.labels import creation_note
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.numerics.origin import headline, kind_of, origin_view
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.reports.info import damage_lines, op_cost, run_counts, run_numbers

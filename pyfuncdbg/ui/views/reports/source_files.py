@@ -6,9 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.source_files import FileList, SourceFile
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.lists import Column, fitted_table, heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
 from pyfuncdbg.ui.views.sources.source import unlocated_count

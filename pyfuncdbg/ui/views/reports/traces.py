@@ -6,8 +6,8 @@ import os
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.trace_list import TraceEntry, TraceList
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.units import count, date, size
 

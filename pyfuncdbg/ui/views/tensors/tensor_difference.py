@@ -8,8 +8,8 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, difference, distances
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.element_table import element
 from pyfuncdbg.ui.views.pictures.picture import Picture, has_picture

@@ -8,15 +8,14 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor
+from pyfuncdbg.observers.debug.inspecting.tensor_values import LiveNode, LiveTensor
 from pyfuncdbg.observers.debug.numerics.fused_values import has_fused_remark
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.flags import NOTHING_FINITE, OTHERWISE, flag_line, flags
-from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.labels import call_number_text
+from pyfuncdbg.ui.views.lists import Column, fitted_table, heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.pictures.histogram import bar_with_range
 from pyfuncdbg.ui.views.sources.source import place

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.ops.definition import conversions
+from pyfuncdbg.hosts.numpy.ops.definition import constant
 
 
 class Money:
@@ -22,7 +22,7 @@ class Euro(Money):
 @pytest.fixture(autouse=True)
 def table() -> Iterator[None]:
     yield
-    conversions.registered.clear()
+    constant.registered.clear()
 
 
 def test_an_object_converted_by_a_function_of_the_program() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.ops.script.captures import captured_variables
+from pyfuncdbg.hosts.numpy.ops.script.calls import captured_variables
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 
 GRAPH = Graph()

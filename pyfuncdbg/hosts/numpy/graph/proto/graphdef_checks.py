@@ -1,6 +1,6 @@
 """Validation and order of a GraphDef's nodes before any is made: names, inputs, cycles, attrs, in TensorFlow's words.
 
-`graphs.graph_import` calls it. Nothing here touches a graph.
+`graphs.graph_files` calls it. Nothing here touches a graph.
 """
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
 """Constants and the conversion of everything to tensors: what every op does to its arguments first.
 
 Constants are folded as in TensorFlow: values of constants only are computed once for all runs, when the nodes are made.
+
+Objects of a program's own classes are converted by functions that it registers (`tf.register_tensor_conversion_function`).
+The table is the process's.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +23,44 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int32, of_
 from pyfuncdbg.hosts.numpy.graph.types.nest import flatten
 from pyfuncdbg.hosts.numpy.graph.types.sequences import holds_tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.ops.definition.conversions import converted, registered
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+
+Conversion = Callable[..., Any]
+
+registered: list[tuple[int, type | tuple[type, ...], Conversion]] = []
+
+
+def register_tensor_conversion_function(base_type: Any, conversion_func: Conversion, priority: int = 100) -> None:
+    """Convert objects of a class by a function `(value, dtype=None, name=None, as_ref=False)`.
+
+    Args:
+        base_type: The class, or a tuple of them.
+        conversion_func: Gives a tensor, or NotImplemented to leave it to the next function.
+        priority: Functions of lower numbers are asked first; those of equal numbers in the order of registration.
+
+    Raises:
+        TypeError: No class, a class that is converted otherwise, or no function.
+    """
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not types or not all(isinstance(one, type) for one in types):
+        raise TypeError(f'Argument `base_type` must be a type or a tuple of types. Obtained: {base_type}')
+    if any(issubclass(one, (int, float)) for one in types):
+        raise TypeError('Cannot register conversions for Python numeric types and NumPy scalars and arrays.')
+    if not callable(conversion_func):
+        raise TypeError(f'Argument `conversion_func` must be callable. Received {conversion_func}.')
+    registered.append((priority, base_type, conversion_func))
+    registered.sort(key=lambda row: row[0])
+
+
+def converted(value: Any, dtype: Any, name: str | None) -> Any:
+    """The tensor that a registered function makes; NotImplemented where there is none for such an object."""
+    for _, types, function in registered:
+        if isinstance(value, types):
+            found = function(value, dtype=dtype, name=name, as_ref=False)
+            if found is not NotImplemented:
+                return found
+    return NotImplemented
 
 
 def _infer_constant(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:

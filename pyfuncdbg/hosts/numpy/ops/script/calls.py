@@ -1,16 +1,23 @@
 """The script ops: `py_function`, `numpy_function` and their TensorFlow 1 forms put a Python function into a graph.
 
 Programs call them; in eager mode the function is called at once, on the caller's thread.
+
+Variables that the function can reach (in its closure, the globals it names, and its bound object) become hidden inputs of
+its node in a graph, so that `tf.gradients` knows of them. They are read when the node is made. Nothing of the user's is
+called: types are asked, not objects, which may be proxies of anything.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.errors import OpError
+from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -19,7 +26,6 @@ from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, is_constant
 from pyfuncdbg.hosts.numpy.ops.script import registry
 from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout, flat_inputs, laid_out, or_decorator
-from pyfuncdbg.hosts.numpy.ops.script.captures import captured_variables
 from pyfuncdbg.hosts.numpy.ops.script.errors import word_for_eager
 from pyfuncdbg.hosts.numpy.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
 from pyfuncdbg.hosts.numpy.ops.script.kernel import call_eagerly
@@ -248,3 +254,89 @@ def _check_callable(func: Any) -> None:
     if not callable(func):
         raise ValueError(f'Expected func to be callable. Received func={func} of type {type(func)}.')
 
+
+_MOST = 2000
+"""Objects looked at; a model with more that is only reached by attribute must be passed in `inp`."""
+_DEEPEST = 4
+_ATOMS = (str, bytes, int, float, complex, np.ndarray, np.generic, Tensor, Graph, ModuleType, type, type(None))
+
+
+def captured_variables(func: Any, graph: Graph) -> tuple[Variable, ...]:
+    """Variables that `func` can reach and a node of `graph` can read: breadth first, at most 2,000 objects.
+
+    Those that are not trainable only if they are nodes themselves, and so have no value outside of a run.
+    """
+    found: dict[int, Variable] = {}
+    seen: set[int] = set()
+    level = [func]
+    for _ in range(_DEEPEST + 1):
+        deeper: list[Any] = []
+        for thing in level:
+            kind = type(thing)
+            if id(thing) in seen or issubclass(kind, _ATOMS):
+                continue
+            seen.add(id(thing))
+            if issubclass(kind, Variable):
+                if (_is_within(graph, thing._graph) if thing._graph is not None else thing.trainable):
+                    found[id(thing)] = thing
+            elif len(seen) > _MOST:
+                return tuple(found.values())
+            else:
+                deeper.extend(_reached(thing, kind))
+        level = deeper
+    return tuple(found.values())
+
+
+def _is_within(graph: Graph | None, outer: Graph) -> bool:
+    while graph is not None and graph is not outer:
+        graph = graph.outer if graph.building_function else None
+    return graph is outer
+
+
+def _reached(thing: Any, kind: type) -> Iterator[Any]:
+    """Objects that one object refers to."""
+    if kind is FunctionType:
+        yield from _of_function(thing)
+    elif kind is MethodType:
+        yield from (thing.__self__, thing.__func__)
+    elif kind is functools.partial:
+        yield from (thing.func, *thing.args, *thing.keywords.values())
+    elif issubclass(kind, dict):
+        yield from dict.values(thing)
+    else:
+        for sequence in (list, tuple, set, frozenset):
+            if issubclass(kind, sequence):
+                yield from sequence.__iter__(thing)
+        yield from _attributes(thing, kind)
+
+
+def _of_function(func: FunctionType) -> Iterator[Any]:
+    for cell in func.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:                      # not bound yet
+            continue
+    for name in _names(original_code(func.__code__)):
+        if name in func.__globals__:
+            yield func.__globals__[name]
+    yield from func.__defaults__ or ()
+    yield from (func.__kwdefaults__ or {}).values()
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The globals that a function and those defined in it name (attribute names too: they do no harm)."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _attributes(thing: Any, kind: type) -> Iterator[Any]:
+    """Values that an object of a user's class holds, and its `__call__`."""
+    for base in kind.__mro__:
+        attributes = base.__dict__
+        holder = attributes.get('__dict__')
+        if type(holder) is GetSetDescriptorType:
+            yield from holder.__get__(thing, kind).values()
+        if type(attributes.get('__call__')) is FunctionType:
+            yield attributes['__call__']

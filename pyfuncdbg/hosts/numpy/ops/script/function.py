@@ -1,10 +1,13 @@
 """`PythonFunction`: one use of a user's function as an op, and how it is called.
 
 The public functions make one per call, kernels call it: on the caller's thread in eager mode, on the run's in a graph.
+
+Shape facts around its node, in its graph and in the callers of its function, are read for `doctor`, when calls have ended.
 """
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -18,26 +21,31 @@ from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame, mark_function
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.function_fit import check_fit
 from pyfuncdbg.hooks.generator_end import SOURCE, GeneratorEnd
-from pyfuncdbg.hooks.graph_context import RETURNED
+from pyfuncdbg.hooks.graph_context import RETURNED, SURROUNDINGS, output_shape_facts
+from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import float64
 from pyfuncdbg.hosts.numpy.ops.script import registry, results
 from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout
 from pyfuncdbg.hosts.numpy.ops.script.gradient import RecordCollector
-from pyfuncdbg.hosts.numpy.ops.script.graph_context import readable
 from pyfuncdbg.hosts.numpy.ops.script.results import ANY, OutputTypes, output_types
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable, bound
+from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
+from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import reads_returned, site_attrs
+from pyfuncdbg.hosts.numpy.runtime.functions.compilation import parts_of
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 """The op types: the function gets tensors, or arrays, or arrays and has no effect."""
@@ -334,3 +342,52 @@ def _convert_fresh() -> tuple[int, Any]:
 
 
 results.calibrate(_convert_fresh)
+
+
+def readable(op: Operation) -> dict[str, Any]:
+    """A reader of a node's facts, as an attribute of its site; it does not keep the graph."""
+    return {SURROUNDINGS: partial(_read, weakref.ref(op))}
+
+
+def _read(reference: weakref.ref[Operation]) -> dict[str, Any]:
+    op = reference()
+    return {} if op is None else output_shape_facts(op.outputs, _Functions().returned)
+
+
+class _Functions:
+    """The functions and graphs that live, as far as one reading needs them."""
+
+    def __init__(self) -> None:
+        self._traces: list[TracedFunction] | None = None
+        self._graphs: list[Graph] = []
+
+    def returned(self, tensor: Any) -> Iterator[tuple[str, list[Any]]]:
+        """The functions that return a tensor, and what their callers get."""
+        if not tensor.graph.building_function:
+            return
+        if self._traces is None:
+            self._traces = find_objects(*class_and_subclasses(TracedFunction))
+            self._graphs = find_objects(*class_and_subclasses(Graph))
+        for trace in self._traces:
+            slots = [slot for slot, output in enumerate(trace.outputs) if output is tensor]
+            if slots:
+                yield trace.short_name, [node.outputs[slot] for node, slot in self._given(trace, slots)]
+
+    def _given(self, trace: TracedFunction, slots: Sequence[int]) -> Iterator[tuple[Operation, int]]:
+        """Nodes that run a function, and the slots in which they give what it returns in those."""
+        for graph in self._graphs:
+            for node in graph.operations:
+                for value in node.attrs.values():
+                    if any(part is trace for part in parts_of(value)):
+                        yield from ((node, slot) for slot in _slots(value, trace, slots) if slot < len(node.outputs))
+
+
+def _slots(value: Any, trace: TracedFunction, slots: Sequence[int]) -> Iterator[int]:
+    if isinstance(value, Branches):
+        for branch, results in zip(value.branches, value.results, strict=True):
+            yield from (i for i, place in enumerate(results) if branch is trace and place in slots)
+    elif isinstance(value, Loop):
+        if value.body is trace:
+            yield from (2 + i for i, place in enumerate(value.next) if place in slots)
+    else:
+        yield from slots

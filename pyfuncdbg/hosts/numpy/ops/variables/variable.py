@@ -2,6 +2,7 @@
 
 A variable made in eager mode holds its storage; one made in a graph has a handle node, and each session its own storage.
 """
+# long: one class, TensorFlow's `Variable`, and the settings that it takes
 from __future__ import annotations
 
 import copy as copies
@@ -9,6 +10,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from typing import Any
 
 from pyfuncdbg.hooks.public_function import context_hiding_own_frames
@@ -18,16 +20,33 @@ from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor, evaluate
 from pyfuncdbg.hosts.numpy.graph.tensor import Reference, Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, holds_symbolic
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import eager_name
 from pyfuncdbg.hosts.numpy.ops.operators import install
-from pyfuncdbg.hosts.numpy.ops.variables.distribution import VariableAggregation, VariableSynchronization
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage
-from pyfuncdbg.hosts.numpy.ops.variables.initial_value import declared_shape, in_function, initial_tensor
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.functions.early_values import lift_tensor, repeat_nodes
+
+
+class VariableSynchronization(Enum):
+    """Times of synchronization of a distributed variable's copies."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(Enum):
+    """Methods of aggregation of a distributed variable's values."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
 
 GLOBAL, TRAINABLE = 'variables', 'trainable_variables'
 """Names of the collections that variables of a graph are in."""
@@ -389,3 +408,32 @@ class Variable:
 
 
 install(Variable, Variable._as_tensor)
+
+
+def declared_shape(shape: Any, given: TensorShape) -> TensorShape:
+    """The static shape of a variable: as the program says, or that of the initial value.
+
+    Raises:
+        ValueError: They are not compatible.
+    """
+    if shape is None:
+        return given
+    if not TensorShape(shape).is_compatible_with(given):
+        raise ValueError(f"In this `tf.Variable` creation, the initial value's shape ({given}) is not compatible with the "
+                         f'explicitly supplied `shape` argument ({shape}).')
+    return TensorShape(shape)
+
+
+def in_function(initial_value: Any, dtype: Any) -> Any:
+    """The initial value of a variable made in a function: a tensor of the function where it depends on one."""
+    if callable(initial_value) and not context.get_default_graph().outer_is_graph:
+        initial_value = initial_value()
+    if isinstance(initial_value, (list, tuple)) and holds_symbolic(initial_value):
+        return initial_tensor(initial_value, dtype)
+    return initial_value
+
+
+def initial_tensor(initial_value: Any, dtype: Any) -> Any:
+    """The initial value as a tensor; a function is called for it."""
+    value = initial_value() if callable(initial_value) else initial_value
+    return convert_to_tensor(value, None if dtype is None else dtypes.as_dtype(dtype), name='initial_value')

@@ -18,9 +18,9 @@ from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import out_of_scope
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.functions.signature import misfit, type_text
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments, Described, TensorArgument, as_argument
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction, call_traced
-from pyfuncdbg.hosts.numpy.runtime.traces.type_text import misfit, type_text
 
 
 @hide_own_frames_in_methods

@@ -12,10 +12,9 @@ from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.composite import Ascribed, components, is_composite_spec, spec_of
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec, TypeSpec
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments, as_argument
-from pyfuncdbg.hosts.numpy.runtime.traces.type_text import misfit, type_text
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -216,3 +215,35 @@ def _check_specs(specs: Any, parameters: inspect.Signature | None) -> None:
     missing = [p.name for p in kinds[len(specs):] if p.default is inspect.Parameter.empty]
     if missing:
         raise TypeError(f"input_signature missing type constraint for {missing[0]}")
+
+
+def type_text(value: Any) -> str:
+    """The type of a structure of specs and Python values, as TensorFlow shows it; names of specs are left out."""
+    if isinstance(value, TensorSpec):
+        return str(TensorSpec(value.shape, value.dtype))
+    if isinstance(value, TypeSpec):
+        return repr(value)
+    if not nest.is_nested(value):
+        return f'Literal[{value!r}]'
+    if isinstance(value, Mapping):
+        return f'Dict[{", ".join(f"[{key!r}, {type_text(one)}]" for key, one in value.items())}]'
+    inner = ', '.join(type_text(one) for one in value)
+    return f'List[{inner}]' if isinstance(value, list) else f'Tuple[{inner}]'
+
+
+def misfit(expected: Any, given: Any) -> str | None:
+    """The mismatch of a value with the structure of a spec, in TensorFlow's words; None if it fits."""
+    if not nest.is_nested(expected):
+        return None
+    if isinstance(expected, Mapping):
+        if not isinstance(given, Mapping):
+            return f'Can not cast {given!r} to a Dict type.'
+        if set(expected) != set(given):
+            return f'{given!r} has different keys with the TraceType {type_text(expected)}.'
+        return next((found for key in expected if (found := misfit(expected[key], given[key])) is not None), None)
+    kind = list if isinstance(expected, list) else tuple
+    if not isinstance(given, kind):
+        return f'Can not cast {given!r} to {kind.__name__} type.'
+    if len(given) != len(expected):
+        return f'Can not cast {given!r} to {type_text(expected)}'
+    return next((found for a, b in zip(expected, given, strict=True) if (found := misfit(a, b)) is not None), None)

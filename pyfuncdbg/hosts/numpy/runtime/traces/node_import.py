@@ -1,6 +1,6 @@
 """Import of NodeDefs as nodes. A GraphDef's go to a program's graph, a FunctionDef's to the graph of its function.
 
-`graphs.graph_import` and `function_library` call it, on the thread that builds. All nodes are made, or none.
+`graphs.graph_files` and `function_library` call it, on the thread that builds. All nodes are made, or none.
 """
 from __future__ import annotations
 

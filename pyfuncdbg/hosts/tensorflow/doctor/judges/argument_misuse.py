@@ -1,6 +1,8 @@
-"""Strings of TensorFlow are bytes: functions that take them for `str` raise, or compare in vain.
+"""Misused arguments: strings taken for `str`, although TensorFlow's are bytes, and arguments that are written to.
 
 Judges of the doctor: evidence in, findings out, on the thread that asks.
+
+Functions that take bytes for `str` raise, or compare in vain. An argument that a function writes to is shared with others.
 """
 from __future__ import annotations
 
@@ -176,3 +178,22 @@ def _is_text(node: ast.expr) -> bool:
     if isinstance(node, ast.Dict):
         return bool(node.keys) and all(key is not None and _is_text(key) for key in node.keys)
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and not _OF_BYTES.match(node.value)
+
+
+def find_argument_writes(evidence: Evidence) -> Iterator[Finding]:
+    """One finding for each parameter whose bytes had changed after the call."""
+    for spot in evidence.spots:
+        if spot.site.host != 'tensorflow' or spot.site.attrs.get('graph') is None:
+            continue                            # eager calls and our own runtime pass copies
+        for slot in range(max([len(call.inputs) for call in spot.calls], default=0)):
+            writing_calls = [call for call in spot.calls if len(call.inputs) > slot and call.inputs[slot].changed]
+            if not writing_calls:
+                continue
+            name = parameter(spot.site.source, slot)
+            what = (f'The function writes to its argument {name!r} in {len(writing_calls):,} of {len(spot.calls):,} calls: '
+                    f'in a graph that is the memory of the tensor itself: a tensor, variable or fed array of the caller '
+                    f'changes')
+            yield Finding('write', spot.name, spot.place, what,
+                          {'calls that wrote': len(writing_calls), 'calls seen': len(spot.calls),
+                           'argument bytes': writing_calls[-1].inputs[slot].nbytes}, f'{name} = {name}.copy()',
+                          'as the first line of the function', tuple(call.number for call in writing_calls[:3]))

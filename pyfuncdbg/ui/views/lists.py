@@ -1,19 +1,22 @@
-"""Tables fitted to the width: the dispensable columns of a list are left out first.
+"""Lists fitted to the width: a first line with count, order and active filters, and a table.
 
-A row is one line wherever possible: names are cut in the middle, and only remarks go on in a second line. What room there is
-goes to the cells that it makes whole.
+The dispensable columns are left out first. A row is one line wherever possible: names are cut in the middle, and only
+remarks go on in a second line. What room there is goes to the cells that it makes whole.
 """
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rich import box
 from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
+
+from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.views.units import count
 
 _GAP = 2
 """Blanks between two columns: one of rich's padding, one of its box."""
@@ -152,6 +155,39 @@ def _widen(columns: Sequence[Column], lengths: Sequence[Sequence[int]], widths: 
         widths[i] += more
         free -= more
     return widths
+
+
+def heading(total: int, noun: str, *, plural: str = '', shown: int | None = None,
+            filters: Mapping[str, object] | None = None, sort: str = '', dropped: int = 0) -> Text:
+    """'412 calls, 50 shown   sort: time   filter: site norm*, failed   dropped: 0'."""
+    text = Text.assemble((count(total, noun, plural), 'bold'), overflow='fold')
+    if shown is not None and shown < total:
+        text.append(f', {shown:,} shown')
+    if sort:
+        text.append(f'   sort: {one_line(sort, 40)}', 'dim')
+    text.append(f'   filter: {_named(filters or {})}', 'dim')
+    if dropped:
+        text.append(f'   not kept: {dropped:,}', 'yellow')
+    return text
+
+
+def unrecorded_text(ops: bool, stepped: bool) -> str:
+    """A remark on nodes that were not recorded; '' where all were.
+
+    Args:
+        ops: Whether all nodes were recorded.
+        stepped: Whether some were without that, for a run was stepped through.
+    """
+    if ops:
+        return ''
+    if stepped:
+        return 'nodes of the graph were recorded only where they were stepped through: --ops records all'
+    return 'nodes of the graph were not recorded: --ops does that'
+
+
+def _named(filters: Mapping[str, object]) -> str:
+    words = [one_line(name if value is True else f'{name} {value}', 80) for name, value in filters.items()]
+    return ', '.join(words) or 'none'
 
 
 if __name__ == '__main__':

@@ -1,0 +1,54 @@
+"""Placeholders for values in a call: the summary of a foreign value, and a value that a host cannot know.
+
+A value in a foreign process or graph has its type, shape and counts, computed where it is; hosts put the summary into a call
+where every hook is content with it, and the recorder keeps it. Of an unknown value the recorder keeps type and reason, so
+that no other value is shown for it. On the thread of the call.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+NOT_KNOWN = 'not known'
+"""What faces say of such a value, before the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownValue:
+    """One tensor without its value.
+
+    Attributes:
+        dtype, shape: What is certain of it; `object` and () where its shape is not.
+        reason: The reason, in a few words.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    reason: str
+
+    def __repr__(self) -> str:
+        return f'<{NOT_KNOWN}: {self.reason}>'
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSummary:
+    """One tensor by numbers. The counts are of elements; all 0 for a type that the host does not count."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    nan: int = 0
+    neg_inf: int = 0
+    neg: int = 0
+    zero: int = 0
+    pos: int = 0
+    pos_inf: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        count = 1
+        for length in self.shape:
+            count *= length
+        return count
