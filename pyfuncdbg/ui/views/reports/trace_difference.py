@@ -8,9 +8,9 @@ from rich.console import ConsoleOptions, RenderableType
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.comparison.divergence import Divergence, TensorDifference, TraceDifference
-from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.labels import call_number_text
+from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, seconds, value
