@@ -4,7 +4,7 @@ The front door calls `load` and `unload`, on the main thread, for a terminal or 
 
 `%debug` and `%pdb` after an error of a host begin in the function that raised the original: a host raises its own error
 from that. The debugger gets the original with the frames of both: below is the function, `up` leads to the cell. For the
-completion of `%pyfunc` and `%%pyfunc` lines IPython asks `PyfuncMatcher`, between cells.
+completion of `%pyfunc` and `%%pyfunc` lines IPython calls the function that `matcher` makes, between cells.
 """
 from __future__ import annotations
 
