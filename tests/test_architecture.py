@@ -75,7 +75,7 @@ SUBFOLDERS = {
     'observers.record': 'index log snapshots sources',
     'hooks': 'output',
     'ui.views': 'reports numerics graph calls tensors pictures sources',
-    'ui.commands': 'programs socket engine',
+    'ui.commands': 'programs socket exports engine',
     'ui.prompt': 'connecting lending front_ends terminal_io',
     'ui.inspector': 'hosting lease screen panes lists desks',
     'ui.ipython': 'html',

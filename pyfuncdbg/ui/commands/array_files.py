@@ -26,7 +26,7 @@ def write_array(values: np.ndarray, name: str) -> str:
                 text.writelines(line + '\n' for line in _lines(values))
         else:
             path = path if path.suffix == '.npy' else path.with_name(path.name + '.npy')
-            plain = _plain(values)
+            plain = plain_array(values)
             with path.open('wb') as file:
                 np.save(file, plain, allow_pickle=False)
     except FileExistsError:
@@ -37,7 +37,7 @@ def write_array(values: np.ndarray, name: str) -> str:
     return str(path)
 
 
-def _plain(values: np.ndarray) -> np.ndarray:
+def plain_array(values: np.ndarray) -> np.ndarray:
     """Values in a type that np.load reads anywhere: text as bytes of one length, bfloat16 and its like as float32."""
     if values.dtype.kind == 'O':
         if any(not isinstance(v, bytes) or v.endswith(b'\0') for v in values.flat):

@@ -27,6 +27,7 @@ _MODULES = (
     ('doctor', 'doctor'),
     ('profile', 'lp list_profile'),
     ('diff', 'diff'),
+    ('export', 'export'),
     ('report', 'info'),
     ('break_commands', 'break b, tbreak, breaks bl, enable, disable, clear cl, condition, ignore, catch'),
     ('breakpoint_commands', 'commands'),

@@ -60,7 +60,7 @@ def test_a_mistake_shows_the_same_usage_line() -> None:
 def test_metavars_that_tab_completes_by_are_ones_it_knows() -> None:
     """A new argument that means a node, a tensor, a call ... is called as the others are."""
     known = {'TENSOR', 'TENSOR[slice]', 'NODE', 'NODE|N', 'GLOB', 'CALL', 'SPEC', 'FILE[:LINE]', 'BREAKPOINT', 'STOP',
-             'ALIAS', 'TOPIC|COMMAND', 'N', 'COUNT', 'LINE', 'on|off', 'DEBUGGER', 'TRACE'}
+             'ALIAS', 'TOPIC|COMMAND', 'N', 'COUNT', 'LINE', 'on|off', 'DEBUGGER', 'TRACE', 'FORMAT'}
     places = {action.metavar for command in TABLE for action in parser_of(command)._actions if not action.option_strings}
     assert places <= known
 

@@ -1,0 +1,55 @@
+"""Calls of a trace in pages: a file of millions of calls is written without holding them."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pyfuncdbg.observers.record.records import CallRecord, RunRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
+
+_PAGE = 2000
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedCalls:
+    """The calls that go into a file.
+
+    Attributes:
+        trace: Their trace.
+        only: The one call that is asked for; None: all, without the runs.
+        progress: Told how many of how many calls are written.
+    """
+
+    trace: Trace
+    only: CallRecord | None = None
+    progress: Progress | None = None
+
+    def __iter__(self) -> Iterator[CallRecord]:
+        if self.only is not None:
+            yield self.only
+            return
+        total = self.trace.count()
+        for start in range(0, total, _PAGE):
+            yield from self.trace.calls(limit=_PAGE, offset=start)
+            if self.progress is not None:
+                self.progress(min(start + _PAGE, total), total)
+
+    def runs(self) -> list[RunRecord]:
+        """The runs of the program; none where one call is asked for."""
+        return [] if self.only is not None else [run for run in self.trace.runs() if run.kind != 'eager']
+
+
+def status(call: CallRecord) -> str:
+    """'error', 'unfinished', 'nan' or 'ok': of a call that met NaN or infinity too, what is worse."""
+    if call.error is not None:
+        return 'error'
+    if call.duration is None:
+        return 'unfinished'
+    return 'nan' if any(has_bad_values(tensor) for tensor in (*call.inputs, *call.outputs)) else 'ok'
+
+
+def has_bad_values(tensor: TensorRecord) -> bool:
+    """Whether a tensor is known to have NaN or infinity."""
+    return tensor.stats is not None and tensor.stats.bad > 0
