@@ -173,10 +173,10 @@ def test_a_file_is_never_replaced_and_never_left_in_part(path: Path, tmp_path: P
                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     there = tmp_path / 'there.csv'
     there.write_text('mine')
-    with pytest.raises(CommandError, match="there.csv' exists already: choose another name with -o"):
+    with pytest.raises(CommandError, match=r"there\.csv' exists already: choose another name with -o"):
         export(path, f'csv -o {there}')
     assert there.read_text() == 'mine'
-    with pytest.raises(CommandError, match="cannot write '.*nowhere/t.csv': No such file or directory"):
+    with pytest.raises(CommandError, match=r"cannot write '.*nowhere/t\.csv': No such file or directory"):
         export(path, f'csv -o {tmp_path}/nowhere/t.csv')
     with pytest.raises(CommandError, match="'exel' is not a format: expected chrome, csv, json, jsonl or npz"):
         export(path, 'exel')
