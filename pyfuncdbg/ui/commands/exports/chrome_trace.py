@@ -38,7 +38,10 @@ def write_chrome_trace(calls: ExportedCalls, file: IO[str]) -> int:
 
 
 class _OpenCall:
-    """A call in which others may still begin; durations leave out what watching cost, so its end is the last one in it."""
+    """Call in which others may still begin.
+
+    Durations leave out what watching cost, so that its end is that of the last call in it.
+    """
 
     def __init__(self, call: CallRecord) -> None:
         self.call = call
