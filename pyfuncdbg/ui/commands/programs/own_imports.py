@@ -81,7 +81,7 @@ def _mirroring_class(copy: dict[str, Any]) -> type[ModuleType]:
     return Mirrored
 
 
-class _Lent:
+class _LoadedModule:
     """Loader of a module that is loaded."""
 
     def __init__(self, module: ModuleType) -> None:
@@ -199,7 +199,7 @@ class OwnImports:
         self._withdrawn.discard(name)
         for each in modules:
             del self._modules[each]
-        return ModuleSpec(name, _Lent(modules[name]))  # type: ignore[arg-type]
+        return ModuleSpec(name, _LoadedModule(modules[name]))  # type: ignore[arg-type]
 
     def _rebuild(self, owner: ModuleType | type, names: frozenset[str], before: Collection[str]) -> None:
         """Make functions of a module anew that import one of these names: each keeps the builtins it was made with."""

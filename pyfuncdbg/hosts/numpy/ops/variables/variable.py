@@ -52,12 +52,12 @@ GLOBAL, TRAINABLE = 'variables', 'trainable_variables'
 """Names of the collections that variables of a graph are in."""
 
 
-class _Bound(threading.local):
+class _BoundHandles(threading.local):
     def __init__(self) -> None:
         self.handles: dict[int, EagerTensor] = {}
 
 
-_bound = _Bound()
+_bound = _BoundHandles()
 _names = itertools.count()
 _numbers = itertools.count()
 
