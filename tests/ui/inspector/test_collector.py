@@ -28,11 +28,11 @@ launch.open_trace(sys.argv[1])
 '''),
     'hosted': ('HostedInspector', '''
 from pyfuncdbg.ui.inspector.hosting import screen_process
-screen_process._inspected({'trace': sys.argv[1], 'commands': ''}, SimpleNamespace(code=0))
+screen_process._run_inspector({'trace': sys.argv[1], 'commands': ''}, SimpleNamespace(code=0))
 '''),
     'live view': ('LiveView', '''
 from pyfuncdbg.ui.inspector.hosting import screen_process
-screen_process._watched({'trace': sys.argv[1], 'title': 'script'}, SimpleNamespace(code=0))
+screen_process._run_live_view({'trace': sys.argv[1], 'title': 'script'}, SimpleNamespace(code=0))
 '''),
     'lent': ('Inspector', '''
 from pyfuncdbg.ui.inspector.lease import lent_process

@@ -65,7 +65,7 @@ def test_after_a_run_its_own_tensors_are_listed(tmp_path: Path) -> None:
         person.until('end of 60th run of script')
         person.ready()
         person.type('\x1b')
-        person.until('2 tensors   sort: time   filter: run 61')
+        person.until('2 tensors   sort: time   filter: run 60')
         person.until(lambda text: any('norm:0' in line and 'NaN 3' in line for line in text.split('\n')))
 
 
@@ -90,7 +90,7 @@ def test_nodes_without_outputs_are_in_the_graph_and_the_next_one_is_marked(tmp_p
         person.until(lambda text: any('nodes   ' in line and ' 3 ' in line for line in text.split('\n')))
         person.ready()
         person.type('N')
-        person.until('graph  run #2  3 nodes')
+        person.until('graph  run #1  3 nodes')
         person.until(rows(['>', 'w'], ['.', 'w/Assign'], ['.', 'init']))    # a screen may be read while it is drawn
         person.ready()
         person.type('N')
@@ -102,19 +102,19 @@ def test_enter_runs_what_the_card_offers_first_and_a_word_typed_there_is_a_comma
         person.until('stop  Enter: run')
         person.ready()
         person.type('\r')
-        person.until('after run #2')
+        person.until('after run #1')
         person.until('done after')
         person.type('\r')                       # past the value and health, to `run`
-        person.until('before run #3')
+        person.until('before run #2')
         person.ready()
         person.type('run')                      # r is the report, n a step
-        person.until(lambda text: text.rstrip().split('\n')[-2].strip() == 'run' and 'before run #3' in text)
+        person.until(lambda text: text.rstrip().split('\n')[-2].strip() == 'run' and 'before run #2' in text)
         person.type('\r')
-        person.until('after run #3')
+        person.until('after run #2')
         person.type('\x1b')
         person.until('end of 2nd run')
         person.type(':run\r')
-        person.until('before run #4')
+        person.until('before run #3')
         person.type('N')                        # a key alone acts, here too
         person.until('> norm')
 
@@ -125,7 +125,7 @@ def test_pdbs_letters_at_a_stop_in_a_function(tmp_path: Path) -> None:
     with under(tmp_path, source, *INSPECTOR, '-x', 'commands', size=(50, 160)) as person:
         person.until('5 def norm')
         for keys, shown in (('n', 'top = x.max()'), ('n', 'return x / top'), ('a', 'x  float32'), ('w', 'Session.run'),
-                            ('\x1b', 'graph  run #2'), ('l', 'top = x.max()'), ('u', '> node norm'), ('d', 'return x / top'),
+                            ('\x1b', 'graph  run #1'), ('l', 'top = x.max()'), ('u', '> node norm'), ('d', 'return x / top'),
                             ('ptop', 'ptop')):
             person.ready()
             person.type(keys)
