@@ -31,7 +31,7 @@ TWICE = '''\
 def twice(x):
     y = x * 2
     {stop}
-    print(f'in the call {y[0]}')
+    print('in the call', y[0])
     z = y + 1
     return z
 '''

@@ -72,7 +72,7 @@ def test_native_threads_stop_in_the_cell(threads: int, notebook: Notebook) -> No
     notebook.run(TWICE.format(stop='breakpoint()'))
     cell = notebook.run(NATIVE.format(threads=threads), *['y = y + 1', 'cont'] * threads)
     assert (cell.status, len(cell.asked)) == ('ok', 2 * threads)
-    assert cell.text.count('in the call 9.0') == threads
+    assert cell.text.count(' 9.0\n') == threads           # print writes in pieces, between which the other thread stops
     assert cell.text.endswith(f'{[np.float64(10.0)] * threads}\n')     # as NumPy writes it
 
 
