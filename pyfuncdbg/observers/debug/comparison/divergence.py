@@ -102,6 +102,8 @@ class TraceDifference:
         times: Sites that take longer on one side.
         unknown: Tensors without values on a side, and with equal statistics where both have some.
         ignored: Kinds that were not looked at.
+        gaps: What one of the recordings has not: damage, calls and prints beyond the budget. A call that only one side has
+            may be in such a gap of the other.
     """
 
     names: tuple[str, str]
@@ -114,6 +116,7 @@ class TraceDifference:
     times: tuple[TimeDifference, ...]
     unknown: int
     ignored: tuple[str, ...]
+    gaps: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:

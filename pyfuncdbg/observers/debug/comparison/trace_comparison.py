@@ -73,7 +73,9 @@ def compare_traces(one: Trace, two: Trace, rules: Rules, names: tuple[str, str],
         if progress is not None:
             progress(number + 1, len(keys))
     comparison.runs(one.runs(), two.runs())
-    return comparison.result(names, () if 'environment' in rules.ignored else _environment(one, two))
+    environment = () if 'environment' in rules.ignored else _environment(one, two)
+    gaps = (f'{name}: {gap}' for name, trace in zip(names, (one, two), strict=True) for gap in _gaps(trace))
+    return replace(comparison.result(names, environment), gaps=tuple(gaps))
 
 
 def compare_calls(one: CallRecord, two: CallRecord, rules: Rules) -> TraceDifference:
@@ -325,6 +327,17 @@ def _error_text(call: CallRecord) -> str:
 
 def _printed(call: CallRecord, kinds: Sequence[str]) -> str:
     return ''.join(record.text for record in call.output if record.kind in kinds)
+
+
+def _gaps(trace: Trace) -> Iterator[str]:
+    """What a recording has not, in a few words each."""
+    info = trace.info()
+    for kind in ('calls', 'prints'):
+        if number := info.dropped.get(kind, 0):
+            yield f'{number:,} {kind} did not fit into its budget'
+    yield from (f'damaged: {line}' for line in info.damage)
+    if not info.complete and not info.damage:
+        yield 'it goes on, or its program was killed'
 
 
 def _environment(one: Trace, two: Trace) -> tuple[tuple[str, str, str], ...]:

@@ -5,9 +5,11 @@ overlap, and flows (s, f); times are in microseconds.
 """
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import IO, Any
 
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls, status
 
@@ -96,7 +98,8 @@ class _EventFile:
                  'ts': call.started * 1e6, 'dur': (ended.end - call.started) * 1e6, 'args': _arguments(call, how)}
         self._write({**event, 'cname': _COLORS[how]} if how in _COLORS else event)
         if call.forward and self._calls.only is None:
-            self._write_arrow(self._calls.trace.call(call.forward), call, pid)
+            with contextlib.suppress(CommandError):         # the forward call was not recorded
+                self._write_arrow(self._calls.trace.call(call.forward), call, pid)
 
     def _write_arrow(self, forward: CallRecord, gradient: CallRecord, pid: int) -> None:
         common = {'cat': 'gradient', 'name': 'gradient', 'id': gradient.number}

@@ -30,9 +30,10 @@ class ExportedCalls:
         if self.only is not None:
             yield self.only
             return
-        total = self.trace.count()
+        listed = self.trace.sorted_calls()
+        total = listed.build()
         for start in range(0, total, _PAGE):
-            yield from self.trace.calls(limit=_PAGE, offset=start)
+            yield from listed.page(start, _PAGE)
             if self.progress is not None:
                 self.progress(min(start + _PAGE, total), total)
 

@@ -56,6 +56,7 @@ def _parts(difference: TraceDifference) -> Iterator[Part]:
     if difference.unknown:
         yield Text(f'{count(difference.unknown, "tensor")} not compared: their values were not kept', 'yellow',
                    overflow='fold')
+    yield from (Text(one_line(gap, _LONGEST), 'yellow', overflow='fold') for gap in difference.gaps)
     if difference.ignored:
         yield Text(f'ignored: {one_line(", ".join(difference.ignored), _LONGEST)}', 'dim', overflow='fold')
 

@@ -186,6 +186,24 @@ def test_what_was_not_kept_is_said_not_to_be_known(tmp_path: Path) -> None:
     assert other.unknown == 1
 
 
+def test_what_a_recording_lacks_is_said(tmp_path: Path) -> None:
+    def program(path: Path, budget: int) -> Path:
+        with pyfuncdbg.record(path, budget=budget):
+            for number in range(2000):
+                tf.numpy_function(lambda x: x, [np.full(64, number, np.float32)], tf.float32, name='f')
+        return path
+    one, two = program(tmp_path / 'one.pfd', 1 << 30), program(tmp_path / 'two.pfd', 1 << 16)
+    with Trace.open(two) as trace:
+        dropped = trace.info().dropped
+    found = compared(one, two)
+    assert found.gaps == (f'two: {dropped["calls"]:,} calls did not fit into its budget',) and found.first.kind == 'calls'
+    assert compared(one, one).gaps == ()
+    log = next(one.glob('*.log'))
+    log.write_bytes(log.read_bytes()[:-40])
+    gap, = compared(two, one).gaps[1:]
+    assert gap.startswith(f'two: damaged: {log.name}: ')
+
+
 PROGRAM = '''
 import sys
 import numpy as np

@@ -95,6 +95,16 @@ def test_the_timeline_nests_by_thread_and_links_gradients(path: Path, tmp_path: 
     assert [event['args']['status'] for event in spans if event['name'].startswith('fail')] == ['error']
 
 
+def test_a_gradient_without_its_call_has_no_arrow(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(trace: Trace, number: str) -> None:
+        raise CommandError(f'There is no call {number}')
+    monkeypatch.setattr(Trace, 'call', lost)
+    export(path, f'chrome -o {tmp_path}/t.json')
+    events = json.loads((tmp_path / 't.json').read_text())['traceEvents']
+    assert {event['cat'] for event in events if event['ph'] == 'X'} >= {'python', 'gradient'}
+    assert not [event for event in events if event['ph'] in 'sf']
+
+
 def test_csv_has_a_line_for_each_call(path: Path, tmp_path: Path) -> None:
     export(path, f'csv -o {tmp_path}/t.csv')
     with (tmp_path / 't.csv').open(newline='') as file:
