@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.ui.commands.programs.run_script import Program
 
 Action = Callable[[], int]
-"""What is left to do when the arguments are understood; returns the exit code."""
+"""Action that is left when the arguments are read; returns the exit code."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -302,7 +302,7 @@ def _warn_of_damage(trace: Trace) -> None:
 
 
 def _answer(words: list[str], context: Context) -> Answer:
-    """What a command finds; without words the report. For that no other command is loaded: they take 0.25 s."""
+    """The answer of a command; without words the report, for which no other command is loaded: they take 0.25 s."""
     if words not in ([], ['report']):
         from pyfuncdbg.ui.commands.execute import execute
         return execute(words, context)

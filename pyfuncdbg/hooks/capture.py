@@ -34,7 +34,7 @@ CaptureState = tuple[Call | None, Any, Any]
 Mode = Literal['tee', 'only']
 
 DEPTH = 100
-"""Of the hook: nearest to the function, so that no hook's own output is taken for the program's."""
+"""Depth of the hook: nearest to the function, so that no hook's own output is taken for the program's."""
 
 _state, _set_state = state.get, state.set       # the look-up costs more than the call
 _SPARE = 8

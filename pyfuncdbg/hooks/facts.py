@@ -62,4 +62,4 @@ class FactCounter:
 
 
 fact_counter = FactCounter()
-"""Of this process."""
+"""Counter of this process."""

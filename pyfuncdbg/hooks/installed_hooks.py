@@ -57,7 +57,7 @@ class Hook(Protocol):
 
 
 Interest = bool | Gate | Literal[None]
-"""Of hooks in the calls of a site: all of them, none, those that a gate lets through; None where no hook is installed."""
+"""Interest of hooks in the calls of a site: all, none, those that a gate lets through; None without a hook."""
 
 
 class Watcher(Hook, Protocol):

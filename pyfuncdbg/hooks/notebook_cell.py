@@ -8,7 +8,7 @@ from collections.abc import Callable
 from weakref import WeakMethod
 
 label = ''
-"""Of the present cell, such as 'In[3]'; '' outside of notebooks."""
+"""Label of the present cell, such as 'In[3]'; '' outside of notebooks."""
 files: dict[str, str] = {}
 """File name of a cell's code, by label: a breakpoint may be set on 'In[3]:2'."""
 labels: dict[str, str] = {}

@@ -12,7 +12,7 @@ from types import TracebackType
 from pyfuncdbg.hooks.own_files import is_own_file
 
 _PLAN = '<plan of '
-"""How the names of plans' source begin."""
+"""Prefix of the file names of plans' sources."""
 _ATTRIBUTE = '_pyfuncdbg_whole'
 
 

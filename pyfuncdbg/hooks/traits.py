@@ -67,7 +67,7 @@ def _read_op_traits() -> dict[str, Traits]:
 
 
 _TRAITS_BY_OP_TYPE = _read_op_traits()
-"""Of op types that several hosts share, also for old traces, whose sites have no traits."""
+"""Traits of op types that several hosts share, also for old traces, whose sites have none."""
 
 
 def op_traits(op_type: str) -> Traits:

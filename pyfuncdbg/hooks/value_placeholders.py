@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 NOT_KNOWN = 'not known'
-"""What faces say of such a value, before the reason."""
+"""Text of front ends for such a value, before the reason."""
 
 
 @dataclass(frozen=True, slots=True)

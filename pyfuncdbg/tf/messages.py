@@ -6,9 +6,9 @@ from typing import Any
 GRAPH = frozenset((
     'AttrValue', 'ConfigProto', 'GPUOptions', 'GraphDef', 'GraphOptions', 'MetaGraphDef', 'NameAttrList', 'NodeDef',
     'OptimizerOptions', 'RunMetadata', 'RunOptions'))
-"""Those of `tf.compat.v1`."""
+"""Messages of `tf.compat.v1`."""
 CLUSTER = frozenset(('ClusterDef', 'JobDef', 'ServerDef'))
-"""Those of `tf.train`."""
+"""Messages of `tf.train`."""
 
 
 _KERAS = frozenset(('keras', 'optimizers', 'losses', 'metrics', 'layers', 'estimator', 'feature_column'))

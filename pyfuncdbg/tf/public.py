@@ -14,7 +14,7 @@ from pyfuncdbg.hooks.public_function import hide_own_frames, hide_own_frames_in_
 
 _OWN = 'pyfuncdbg.'
 _wrappers: dict[Any, Any] = {}
-"""Of each function: under all its names it is the same object."""
+"""Wrapper of each function: under all its names it is the same object."""
 _classes: set[type] = set()
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.observers.record.recorder import Recorder
 
 DEPTH = -100
-"""Of the hook: outside of recorders, so that they see what a function really got."""
+"""Depth of the hook: outside of recorders, so that they see what a function really got."""
 
 
 class Debugger:

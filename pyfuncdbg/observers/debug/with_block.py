@@ -61,7 +61,7 @@ class WithBlocks:
 
 
 _ending: weakref.WeakSet[WithBlocks] = weakref.WeakSet()
-"""Those with an open block that is going to end what they wrap."""
+"""Objects with an open block that is going to end what they wrap."""
 
 
 def in_a_block(managed: Any) -> bool:

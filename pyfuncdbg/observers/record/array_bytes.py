@@ -17,7 +17,7 @@ digest: Callable[[Any], bytes] = xxhash.xxh3_128_digest
 """The content hash of bytes; arrays and files of equal content are stored once."""
 
 UNREADABLE = (ValueError, msgpack.UnpackException)
-"""What `array_from` raises for bytes that are no array of the type and shape."""
+"""Exceptions of `array_from` for bytes that are no array of the type and shape."""
 
 
 def packed_text(elements: Sequence[bytes | str]) -> bytes:

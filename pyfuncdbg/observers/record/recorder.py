@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.observers.record.trace import Trace
 
 DEPTH = CAPTURE_DEPTH
-"""Of the recorder in the chain: inside of debugger hooks, so that it sees the function's real inputs."""
+"""Depth of the recorder in the chain: inside of debugger hooks, so that it sees the function's real inputs."""
 
 SMALLEST_BUDGET = 64 << 10
 _QUEUE_SHARE = 8

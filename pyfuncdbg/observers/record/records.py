@@ -21,7 +21,7 @@ from pyfuncdbg.observers.record.elements import Elements
 from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED, SourceReader, SourceText, not_recorded, text_with_line
 
 Level = Literal['none', 'stats', 'full']
-"""What is kept of a tensor."""
+"""Amount that is kept of a tensor."""
 
 OPS, UNCAUGHT, UNHIT = 'ops', 'uncaught', 'unhit'
 """Kinds of notes: what it cost a framework to hand over its ops, the exception that ended the program, breakpoints that
@@ -282,7 +282,7 @@ class RunRecord:
     retry_of: str = ''
     """Number of the first run, where this is another execution of it, by `retry`; else ''."""
     kind: RunKind = 'session'
-    """What it is of."""
+    """Kind of the run."""
     _repr_mimebundle_ = mimebundle
 
 
@@ -339,7 +339,7 @@ class CallRecord:
     parent: str = ''
     dropped: dict[str, int] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
-    """Of a gradient call: numbers of the gradient calls whose outputs its inputs are sums of."""
+    """Numbers of the gradient calls whose outputs the inputs of this one are sums of."""
     element: str = ''
     """'element 17 of Map': what of a dataset its run works on; '' elsewhere."""
     retry_of: str = ''

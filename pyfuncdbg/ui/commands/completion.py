@@ -35,7 +35,7 @@ _NEWEST = 50
 """Calls whose numbers are offered."""
 _INDENT = '    '
 _OF_TENSORS = re.compile(r'[:#`/]')
-"""What names of Python have not."""
+"""Characters that no name of Python has."""
 _DOTTED = re.compile(r'(?:([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.)?([A-Za-z_]\w*)?$')
 
 
@@ -191,7 +191,7 @@ def _aliases(context: Context) -> Iterable[str]:
 
 
 def _sites(context: Context) -> Iterator[CallSite | SiteRecord]:
-    """Of the run that is stopped, and of the trace."""
+    """The sites of the stopped run, and of the trace."""
     if context.stop is not None:
         yield from RunTensors(context.stop, context.stop.run).sites()
     with contextlib.suppress(PyfuncdbgError):   # the command reports an unreadable trace

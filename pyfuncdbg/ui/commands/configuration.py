@@ -21,7 +21,7 @@ from pyfuncdbg.ui.commands.byte_size import byte_size
 
 _LARGEST = 1 << 20
 UIS = ('auto', 'inspector', 'prompt', 'none')
-"""Who may be asked at a stop."""
+"""Front ends for stops."""
 Say = Callable[[str], None]
 
 

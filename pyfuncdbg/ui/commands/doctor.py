@@ -33,7 +33,7 @@ from pyfuncdbg.ui.views.reports.doctor import NAMES, doctor_view
 _FIRST, _LONGER, _LONGEST = 0.5, 1.5, 30.0
 """Seconds to the first gathering, by how much longer each next one takes, and the longest."""
 _EXAMINING = 'examining the trace, kinds of faults'
-"""What the bar says."""
+"""Text of the progress bar."""
 
 
 def _doctor(context: Context, args: argparse.Namespace) -> Diagnosis:

@@ -41,7 +41,7 @@ INFO = Command('info', 'the program and the contents of this trace', 'keep', _in
                examples=('info',), answer=TraceInfo)
 SHOWN = 50
 LOOKING = 'looking for NaN and Inf, calls'
-"""What the bar says."""
+"""Text of the progress bar."""
 
 
 def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineReport:

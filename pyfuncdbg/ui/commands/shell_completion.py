@@ -128,6 +128,6 @@ def _of_trace(before: Sequence[str], word: str) -> Iterable[str]:
 
 
 def _commands(*, of_trace: bool = False) -> set[str]:
-    """Those that are words; `of_trace` leaves out what a finished trace has no use for."""
+    """The commands that are words; `of_trace` leaves out those of no use for a finished trace."""
     return {name for command in TABLE if not (of_trace and (command.needs_stop or command.needs_program))
             for name in (command.name, *command.aliases) if name[0].isalpha()}

@@ -47,7 +47,7 @@ Bundle = dict[str, str]
 
 
 def answer_bundle(answer: Answer) -> Bundle:
-    """Of the answer to a command."""
+    """The MIME bundle of the answer to a command."""
     if _in_terminal():
         return {'text/plain': terminal_text(answer)}
     if answer.as_json:
@@ -61,7 +61,7 @@ def answer_bundle(answer: Answer) -> Bundle:
 
 
 def bundle(thing: Any) -> Bundle:
-    """Of a trace, a record of one, a tape or a page."""
+    """The MIME bundle of a trace, a record of one, a tape or a page."""
     if isinstance(thing, Trace):
         return _trace(thing)
     view: RenderableType = thing if isinstance(thing, Page) else _VIEWS[type(thing)](thing)

@@ -64,7 +64,7 @@ def recording_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def cell_arguments(parser: argparse.ArgumentParser) -> None:
-    """Those of a cell: also what shall stop it."""
+    """Add the arguments of a cell magic, breakpoints included."""
     recording_arguments(parser)
     add_breaks(parser)
     parser.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'),

@@ -36,7 +36,7 @@ from pyfuncdbg.ui.ipython.options import RecordingOptions
 from pyfuncdbg.ui.prompt.install import install
 
 _OURS = 'pyfuncdbg'
-"""How the names of our own threads begin."""
+"""Prefix of the names of our own threads."""
 _WAITING = (f'{os.sep}threading.py', f'{os.sep}queue.py')
 _POOLS = (os.path.join('concurrent', 'futures', 'thread.py'), os.path.join('multiprocessing', 'pool.py'))
 
@@ -56,7 +56,7 @@ class CellThreads:
         self._before = set(threading.enumerate())
 
     def left(self) -> list[threading.Thread]:
-        """Those that began since and go on."""
+        """The threads that began since and still run."""
         return [thread for thread in threading.enumerate() if thread not in self._before and thread.native_id is not None
                 and not thread.name.startswith(_OURS) and not isinstance(thread, threading._DummyThread)
                 and not _waits_for_work(thread)]
@@ -84,7 +84,7 @@ class LeftoverThreads:
         hooks.add(self, depth=DEPTH)
 
     def names(self) -> list[str]:
-        """Of the threads that still run; the number of one that has ended may be another thread's soon."""
+        """The names of the threads that still run; the number of an ended one may soon be another thread's."""
         self._threads = [thread for thread in self._threads if thread.is_alive() and not _waits_for_work(thread)]
         self._numbers = frozenset(thread.native_id for thread in self._threads)
         return [thread.name for thread in self._threads]
@@ -168,10 +168,10 @@ class Recordings:
 
     def __init__(self) -> None:
         self.session: Recorder | None = None
-        """That of every cell, while it is on."""
+        """The recorder of every cell, while `%pyfunc on` holds."""
         self.lingering: list[tuple[str, LeftoverThreads]] = []
         self.shown = ''
-        """What the trace that commands read is: 'In[3]', a path; '' if there is none."""
+        """The trace that commands read: 'In[3]', a path; '' if there is none."""
         self._trace: Trace | None = None
         self._recorder: Recorder | None = None  # whose trace it is
         self._opened = False

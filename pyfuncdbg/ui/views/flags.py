@@ -21,7 +21,7 @@ NOTHING_FINITE = Flag('nothing finite', bad=True)
 
 
 OTHERWISE = Flag("the session's own: computed again it differs")
-"""Of an output on whose call the host has remarked so."""
+"""Flag of an output whose call has this remark of the host."""
 
 
 def flags(tensor: TensorRecord) -> tuple[Flag, ...]:

@@ -107,7 +107,7 @@ def _shorten(text: Text, most: int) -> Text:
 
 
 def _widths(titled: Sequence[tuple[Column, str]], room: int, first: str) -> list[int]:
-    """Of each column; 0 for one that is left out."""
+    """The width of each column; 0 for one that is left out."""
     lengths = [sorted({len(title), *(cell.cell_len for cell in column.cells)}) for column, title in titled]
     least = [min(cells[-1], max(column.least, len(title), _word(column))) if column.least else cells[-1]
              for cells, (column, title) in zip(lengths, titled, strict=True)]

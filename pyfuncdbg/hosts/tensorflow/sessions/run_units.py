@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SWITCHES, VARIABLES
 
 Sort = Literal['nothing', 'pure', 'read', 'handle', 'effect']
-"""Of a node: does nothing; depends on its inputs alone; reads state, so it may run again; names a resource; others."""
+"""Sort of a node: does nothing; depends on its inputs alone; reads state, so it may run again; names a resource; others."""
 
 _READS = frozenset(('ReadVariableOp', 'VarIsInitializedOp', 'IsVariableInitialized', 'VariableShape', 'ResourceGather',
                     'ResourceGatherNd', 'LookupTableFindV2', 'LookupTableSizeV2', 'QueueSizeV2',

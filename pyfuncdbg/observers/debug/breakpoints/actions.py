@@ -78,7 +78,7 @@ def _text(value: Any) -> str:
 
 
 OP_TYPE = 'Line'
-"""Of the sites; no function is called there."""
+"""Op type of the sites, which call no function."""
 
 
 class _Frames:

@@ -12,7 +12,7 @@ from pyfuncdbg.observers.debug.breakpoints.program_names import describe_name, p
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 
 _RARE = {'error': 'error', 'gradient': 'gradient step'}
-"""What a breakpoint waits for that calls need not have."""
+"""Conditions of a breakpoint that calls need not meet."""
 
 
 def unhit_warnings(breakpoints: Breakpoints, numbers: Container[int]) -> list[str]:

@@ -279,7 +279,7 @@ class _Comparison:
         return kind in self._rules.ignored
 
     def result(self, names: tuple[str, str], environment: tuple[tuple[str, str, str], ...]) -> TraceDifference:
-        """What was found: the first divergence by the end of its call, for what a call is made of ends before it does."""
+        """The difference; its first divergence is of the call that ended first, for the calls in a call end before it."""
         ends = sorted(self._ends)
         for end, divergence in self._added:     # when the call before it ended
             before = bisect_right(ends, (end, float('inf')))
@@ -330,7 +330,7 @@ def _printed(call: CallRecord, kinds: Sequence[str]) -> str:
 
 
 def _gaps(trace: Trace) -> Iterator[str]:
-    """What a recording has not, in a few words each."""
+    """The gaps of a recording, in a few words each."""
     info = trace.info()
     for kind in ('calls', 'prints'):
         if number := info.dropped.get(kind, 0):

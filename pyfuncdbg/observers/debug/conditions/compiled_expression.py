@@ -34,12 +34,12 @@ OF_THE_CALLER = ('locals', 'vars', 'dir', 'globals')
 """Builtins that depend on the calling frame: in a condition that is the function's, also in nested scopes."""
 
 SERIES = ('ema', 'mean', 'min', 'max')
-"""What `history` computes of an expression over the earlier calls."""
+"""Figures that `history` computes of an expression over the earlier calls."""
 
 _TENSORS, _ORDINAL, _SERIES, _CHANGED, _NOT = '_tensors', '_ordinal', '_series', '_changed', '_not'
 _VARIABLES, _MODULE, _SORTED = '_variables', '_module', '_sorted'
 KNOWN = frozenset((*OF_CALL, *VOCABULARY, 'changed', 'np'))
-"""What conditions of calls know beside parameters and builtins."""
+"""Names in conditions of calls beside parameters and builtins."""
 _ALPHA = 0.1
 
 
@@ -314,7 +314,7 @@ def _negate(value: Any) -> Any:
 
 ATTRIBUTES = ('id', 'ordinal', 'site', 'run', 'thread', 'inputs', 'outputs', 'error', 'output', 'started', 'finished',
               'parent', 'forward', 'sources')
-"""Those for users; a `Call` has a few more."""
+"""Attributes for users; a `Call` has a few more."""
 
 
 def unknown_attribute(name: str) -> str:

@@ -24,7 +24,7 @@ CALLS = 100
 """Calls that are kept."""
 
 BYTES = 64 << 20
-"""Of values kept for one breakpoint at one site: beyond it the values of the oldest calls go first, then of the newest."""
+"""Most bytes of values kept for one breakpoint at one site: the oldest calls lose theirs first, then the newest."""
 
 NOT_KEPT: Any = object()
 """Placeholder for an output that no condition reads."""

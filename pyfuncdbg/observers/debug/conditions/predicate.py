@@ -322,7 +322,7 @@ def condition(value: object) -> Predicate:
 
 
 def condition_text(predicate: Predicate | None) -> str:
-    """As the user knows it; '' for none."""
+    """The condition as the user typed it; '' for none."""
     return '' if predicate is None else predicate.text or repr(predicate)
 
 

@@ -84,7 +84,7 @@ class SessionVariables:
 
 
 session_variables = SessionVariables()
-"""Those of this process."""
+"""The variables of this process."""
 
 
 def value_of(name: str) -> Any:

@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.record.recorder import DEPTH
 
 KIND = 'surroundings'
-"""Of the facts."""
+"""Kind of the facts."""
 
 
 class GraphContextHook:

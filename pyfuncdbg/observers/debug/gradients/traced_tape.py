@@ -12,7 +12,7 @@ from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 TRACED = ' is traced'
-"""How the label of such a run ends."""
+"""Suffix of the label of such a run."""
 
 
 def fill_values(trace: Trace, own_steps: Sequence[CallRecord], steps: Sequence[CallRecord]) -> list[CallRecord]:

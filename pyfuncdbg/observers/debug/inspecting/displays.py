@@ -66,11 +66,11 @@ class Displays:
         return len(removed)
 
     def expressions(self, stop: Stop) -> tuple[str, ...]:
-        """Those of this place, as typed."""
+        """The expressions of this place, as typed."""
         return tuple(self._by_place.get(_place(stop), {}))
 
     def at(self, stop: Stop) -> tuple[Displayed, ...]:
-        """Those of this place, evaluated once for each stop."""
+        """The expressions of this place, evaluated once for each stop."""
         displayed = self._by_place.get(_place(stop), {})
         for expression, (number, last) in list(displayed.items()):
             if number != stop.number:

@@ -20,7 +20,7 @@ from pyfuncdbg.observers.debug.conditions.session_variables import MARK, Presets
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
 FILENAME = '<pfd>'
-"""Of code that was typed."""
+"""File name of typed code."""
 _NOTHING = object()
 _OF_THE_CALLER = frozenset(('locals', 'vars', 'dir', 'globals'))
 """Builtins that answer of the frame that calls them. That of typed code is none of the program's."""

@@ -61,7 +61,7 @@ class LiveFunctions:
         self.made = time.monotonic()
 
     def functions(self, filename: str) -> list[FunctionType]:
-        """Those of a file that live still."""
+        """The functions of a file that are still alive."""
         return [function for known in self._functions.get(filename, ()) if (function := known()) is not None]
 
     def named(self, name: str) -> set[str]:

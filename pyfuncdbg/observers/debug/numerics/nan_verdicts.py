@@ -400,7 +400,7 @@ def _follow(number: str, inner: dict[str, str]) -> str:
 
 
 def untaken_feeds(runs: Iterable[CallRecord], calls: Iterable[CallRecord]) -> dict[str, int]:
-    """Those of the runs with a non-finite feed that none of these calls took, by number: the slot of the first one."""
+    """The runs with a non-finite feed that none of these calls took, by number, with the slot of the first such feed."""
     used = {(call.process, call.run, tensor.name) for call in calls for tensor in call.inputs}
     slots: dict[str, int] = {}
     for run in runs:

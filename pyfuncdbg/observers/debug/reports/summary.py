@@ -61,7 +61,7 @@ class BadFetch:
     tensor: TensorRecord
     runs: int
     source: str = ''
-    """What the run was: 'Session.run', 'GradientTape.gradient', the name of a function."""
+    """The label of the run: 'Session.run', 'GradientTape.gradient', the name of a function."""
     ended: float = 0.0
     """Seconds from the start of the trace to the end of that run."""
 
@@ -106,7 +106,7 @@ class TraceSummary:
     retries: int = 0
     uncaught: str = ''
     card: OriginCard | None = field(default=None, repr=False)
-    """Of the first origin, for the report."""
+    """Card of the first origin, for the report."""
 
 
 def summarize(trace: Trace, tell: Tell | None = None) -> TraceSummary:

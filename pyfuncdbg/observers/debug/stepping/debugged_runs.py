@@ -92,7 +92,7 @@ class DebuggedRun:
         self.begun = call.started
 
     def renew(self) -> None:
-        """It is to be executed once more."""
+        """Prepare another execution."""
         begin_retry(self.call)
         self.begun = self.call.started
 
@@ -191,4 +191,4 @@ class Policies:
 
 policies = Policies()
 policy: ContextVar[Policy | None] = ContextVar('pyfuncdbg_run_policy', default=None)
-"""How runs that begin in this context are debugged, None: not at all."""
+"""Policy for runs that begin in this context; None: they are not debugged."""

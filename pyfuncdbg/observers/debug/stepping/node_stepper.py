@@ -219,7 +219,7 @@ _ACTIONS: Mapping[str, _Action] = {
     'into': _Pause._into, 'step': _Pause._step, 'return': _Pause._out,
     'to': _Pause._to, 'rewind': _Pause._rewind, 'retry': _Pause._retry, 'swap': _Pause._swap,
 }
-"""What each verb does between two nodes."""
+"""Action of each verb between two nodes."""
 
 
 _DEPTH = -101

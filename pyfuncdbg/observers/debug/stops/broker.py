@@ -120,7 +120,7 @@ class Broker:
     # ------------------------------------------------------------------ stops
     @property
     def stops(self) -> tuple[Stop, ...]:
-        """Those that wait, in order of coming."""
+        """The waiting stops, oldest first."""
         return self._stops
 
     @property

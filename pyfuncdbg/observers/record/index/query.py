@@ -21,7 +21,7 @@ Sites = Mapping[int, SiteEntry]
 """The sites of a trace by key."""
 
 SORTS = ('time', 'number', 'duration', 'site', 'function', 'run', 'thread', 'size', 'result')
-"""How a list of calls can be sorted."""
+"""Sort keys of a list of calls."""
 
 
 class QueryCancelledError(Exception):

@@ -36,7 +36,7 @@ _FIRST_REPORT = 0.1
 _SLOWEST_REPORT = 60.0
 
 CUT = 'output bytes'
-"""What the capture left out of one call, by its own limit and not for the budget."""
+"""Output of one call that the capture left out, by its own limit and not for the budget."""
 
 _NAMES = {
     log_file.SITE: 'sites', log_file.PLAN: 'runs', log_file.RUNS: 'runs', log_file.NOTE: 'notes', log_file.PROCESS:

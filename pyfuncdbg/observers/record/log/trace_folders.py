@@ -28,7 +28,7 @@ _OLD_INDEXES = tuple('index.sqlite' + end for end in ('', '-journal', '-wal', '-
 
 
 Exist = Literal['error', 'number', 'replace']
-"""What to do where a trace shall go and something is."""
+"""Action where there is something at the path of a new trace."""
 EXIST: tuple[Exist, ...] = get_args(Exist)
 
 

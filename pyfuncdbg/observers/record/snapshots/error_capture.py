@@ -24,7 +24,7 @@ _LONGEST_MESSAGE = 16 << 10
 _LONGEST_TRACEBACK = 64 << 10
 _MOST_FRAMES = 400
 _MOST_BYTES = 16 << 20
-"""Of all arrays among the variables of one exception; larger ones are not copied."""
+"""Most bytes of all arrays among the variables of one exception; larger ones are not copied."""
 _COST = 150
 """Bytes that a variable takes in the queue and on disk, its texts apart."""
 _MACHINERY = tuple([str(file.parents[3] / room) for file in (Path(__file__), Path(__file__).resolve())

@@ -31,7 +31,7 @@ _LONGEST_STRING = 80
 _MOST_ITEMS = 6
 _DEEPEST = 2
 _LARGEST_INT_BITS = 400
-"""Of an int that is written out: Python takes quadratic time for it, and refuses beyond 4,300 digits."""
+"""Most bits of an int that is written out: Python takes quadratic time, and refuses beyond 4,300 digits."""
 
 _qualname = type.__dict__['__qualname__'].__get__
 _namespace = type.__dict__['__dict__'].__get__
@@ -130,7 +130,7 @@ def _shorten(text: str) -> str:
 MOST_FRAMES = 10
 """Innermost frames of the program whose variables are kept."""
 MOST_VARIABLES = 20
-"""Of one frame."""
+"""Most variables of one frame."""
 LONGEST_NAME = 200
 _BUILTIN = frozenset((int, float, str, bytes, bool, type(None), list, tuple, dict, set))
 """Most values: not even asked what they are."""

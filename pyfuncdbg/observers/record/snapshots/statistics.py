@@ -126,7 +126,7 @@ def _has_finite_sum(piece: np.ndarray) -> bool:
 
 
 def _magnitudes(piece: np.ndarray) -> np.ndarray:
-    """Of complex numbers; a magnitude beyond the range of a double counts as the largest, those of bad elements stay so."""
+    """The magnitudes of complex numbers; one beyond the range of a double counts as the largest, bad elements stay bad."""
     if piece.dtype.kind != 'c':
         return piece
     doubles = piece.astype(np.complex128)

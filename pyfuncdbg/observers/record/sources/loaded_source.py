@@ -230,4 +230,4 @@ def _process_start() -> int:
 
 
 STARTED = _process_start()
-"""Of the first process: its forked children run what it has loaded."""
+"""Start of the first process: its forked children run what it has loaded."""

@@ -19,7 +19,7 @@ _TEXT = re.compile(r"""[rRuU]?(['"])([^'"\\]*)\1""")
 _OPERATORS = ('BINARY_OP', 'COMPARE_OP')
 _BOOL = re.compile(r'bool\((.*)\)')
 _END = re.compile(r'[\s)\]},;:"\']*((and|or|if|else|not|is|in|[-+*/%@&|^<>=!.(\[{]+)\s*)*\\?\s*(#.*)?')
-"""What may follow code on its line: closing brackets, or an operator whose operand is on the next line."""
+"""Text that may follow code on its line: closing brackets, or an operator whose operand is on the next line."""
 _FORMATTED = re.compile(r"""[fF][rR]?['"]""")
 """A text whose parts have no places of their own in Python 3.11."""
 _REST = 1 << 20

@@ -294,7 +294,7 @@ class OwnImports:
         execute(module)
 
     def _builtins_for(self, space: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of a module: what a program replaces changes the libraries, which it may have too, and never us."""
+        """The builtins of a module: what a program replaces changes the libraries, which it may have too, and never us."""
         ours = str(space.get('__name__')).partition('.')[0] == _PACKAGE
         return self._builtins if ours else self._library_builtins
 

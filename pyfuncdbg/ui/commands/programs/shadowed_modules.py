@@ -38,7 +38,7 @@ def withdrawable(path: Sequence[str]) -> frozenset[str]:
 
 
 def _shadowed(names: frozenset[str] | set[str], path: Sequence[str]) -> set[str]:
-    """Those of the modules that a program has on its path, or in a folder near it, which it may put there."""
+    """The names of modules that a program has on its path, or in a nearby folder that it may put there."""
     front = _front(path)
     return {name for name in names if _is_shadowed(name, front, path)} | names & _near(path[0])
 

@@ -9,18 +9,18 @@ from pyfuncdbg.observers.record.records import RAISED_AS
 _ERROR = re.compile(r'\w+(Error|Exception): ')
 """In a message of AutoGraph or TensorFlow that begins with 'in user code:' or 'Graph execution error:'."""
 _GRAPH = 'Graph execution error:'
-"""How the message of a node's error begins; what was wrong comes after the places where the node was made."""
+"""Beginning of a node's error message; the cause comes after the places where the node was made."""
 _NODE = re.compile(r'^\s*\[\[\{\{node ')
 _FUNCTION = re.compile(r'^\{\{function_node [^}]*\}\} ')
 """What runs functions says which one it was, by a name that it has made up."""
 _KERAS = 'Exception encountered when calling '
-"""How the message of an error in a layer begins; what was wrong is on the next line, in bold."""
+"""Beginning of a layer's error message; the cause is on the next line, in bold."""
 _COLOUR = re.compile('\x1b\\[[0-9;]*m')
 _MAP = re.compile(r'^Error in user-defined function passed to \S+ transformation with iterator: \S+: ')
-"""How the message of a node's error in the function of a dataset begins."""
+"""Beginning of a node's error message in the function of a dataset."""
 _EAGER = re.compile(r'\s*\[Op:\w+\](?: name: ?\S*)?$')
 _ended: list[BaseException] = []
-"""What left the program. Not `sys.last_value`: a console inside of the program sets that, too."""
+"""The exception that left the program. Not `sys.last_value`: a console inside of the program sets that, too."""
 
 
 def note_end(error: BaseException) -> None:

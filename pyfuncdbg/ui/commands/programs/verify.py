@@ -46,7 +46,7 @@ _RUN = 'Session.run'
 
 Answer = Literal['equal', 'near', 'different', 'nondeterministic', 'nothing compared']
 Holding = Literal['bit for bit', 'to the last bits', 'no', 'not known']
-"""How far a claim holds."""
+"""Extent to which a claim holds."""
 
 
 @dataclass(frozen=True, slots=True)

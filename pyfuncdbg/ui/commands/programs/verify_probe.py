@@ -25,7 +25,7 @@ from pyfuncdbg.ui.commands.programs.output_by_thread import OutputRecorder
 from pyfuncdbg.ui.commands.programs.result_list import GET_NEXT
 
 LEVELS = ('plain', 'hooks', 'capture', 'recording', 'ops', 'debugger')
-"""How much is watched, each more than the one before; the debugger has a breakpoint whose condition is never true."""
+"""Degrees of watching, each more than the one before; the debugger has a breakpoint whose condition is never true."""
 SMALL, KEPT = 64 << 10, 16 << 20
 """Bytes of a small value, and of the largest that is kept, so that it can be told which element differs and by how much."""
 MOST = 256 << 20

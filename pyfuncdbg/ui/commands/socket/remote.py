@@ -52,7 +52,7 @@ class ServerOfClients(Protocol):
 
     @property
     def clients(self) -> Sequence[Client]:
-        """Those that are connected."""
+        """The connected clients."""
 
     def broadcast(self, message: dict[str, Any]) -> None:
         """Send a message to all clients."""

@@ -25,7 +25,7 @@ _ANSWER = {'id': (int, str, None), 'text': str, 'data': object, 'error': (str, N
            'left': (int, None), 'completions': [str], 'start': int, 'trace': str, 'later': [str], 'printed': str}
 _ABSENT: dict[str, Any] = {'id': None, 'text': '', 'data': None, 'error': None, 'command': '', 'stop': None, 'left': None,
                            'completions': [], 'start': 0, 'trace': '', 'later': [], 'printed': ''}
-"""What an answer without these fields means."""
+"""Values of fields that an answer leaves out."""
 _LARGEST = 1 << 63
 
 

@@ -111,7 +111,7 @@ class CommandServer:
 
     @property
     def clients(self) -> tuple[Client, ...]:
-        """Those that are connected."""
+        """The connected clients."""
         return tuple(self._clients)
 
     def broadcast(self, message: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ class SessionProgram:
                 os.kill(self.pid, number)
 
     def release(self) -> None:
-        """It has ended: its leader goes too, and hangs up on no process."""
+        """End the leader of a program that has ended, without a hang-up signal to any process."""
         self._leader.kill()
         self._leader.wait()
 

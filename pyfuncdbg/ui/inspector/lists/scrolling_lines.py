@@ -24,7 +24,7 @@ from pyfuncdbg.ui.inspector.lists.links import first_link
 from pyfuncdbg.ui.views.escape import one_line
 
 NOT_HERE = 'is not here'
-"""Of a text that a search has not found."""
+"""Message of a search that finds nothing."""
 
 
 class ScrollingLines(ScrollView, can_focus=True):

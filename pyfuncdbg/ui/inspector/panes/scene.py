@@ -69,7 +69,7 @@ class Pane:
     help: str
     paint: Painter | None = None
     make: Callable[[Desk], Widget] | None = None
-    """Of a pane that is no picture: makes the widget, a `Follower`."""
+    """Factory of the widget, a `Follower`, for a pane that is no picture."""
 
 
 def empty_hint(name: str, desk: Desk) -> DrawnPicture:

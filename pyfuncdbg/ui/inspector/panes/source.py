@@ -114,7 +114,7 @@ def _notes(call: CallRecord) -> dict[int, list[Text]]:
 
 
 def _places(text: str) -> tuple[int, list[int]]:
-    """Of a function's text: the line of its `def`, and those of its own returns, counted from 0."""
+    """The lines of the `def` and of the own returns in a function's text, counted from 0."""
     tree = tree_of(textwrap.dedent(text)) if len(text) <= 100_000 else None
     function = next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)),
                     None) if tree is not None else None

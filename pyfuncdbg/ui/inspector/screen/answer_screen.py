@@ -106,7 +106,7 @@ class AnswerScreen(ScrollingLines):
 
     @property
     def tensor(self) -> str:
-        """That of the line, or the one that the whole screen is about."""
+        """The tensor of the line, or the one that the whole screen is about."""
         words = self.drawing.title.split()
         return words[1] if words[:1] == ['pt'] and len(words) == 2 else super().tensor
 

@@ -92,7 +92,7 @@ class BottomLine(Footer):
         self._width = 0
 
     def compose(self) -> ComposeResult:
-        """Those that there is room for."""
+        """The entries that there is room for."""
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
         too_long = sum(_length(key) for key in keys) - 1 - self._width
         for shown in _FIRST_TO_GO:

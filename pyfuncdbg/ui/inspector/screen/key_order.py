@@ -27,7 +27,7 @@ _EAGER = frozenset('jk')
 """Letters that move the cursor: they act at once, and no harm is done where a word follows."""
 _WORDS = frozenset(name for name in TABLE.names if len(name) > 1)
 _IN_PYTHON = frozenset('.([=_')
-"""What may follow a name in Python."""
+"""Characters that may follow a name in Python."""
 
 
 def waits(letter: str, *, at_stop: bool) -> bool:

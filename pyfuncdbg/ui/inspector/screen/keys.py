@@ -125,7 +125,7 @@ ELSEWHERE = {
     'b': "a trace does not stop: 'pyfuncdbg run --break NODE script.py' does",
     'i': f"{_HERE}'pyfuncdbg run --break NODE' stops a program, where i injects a value",
     'R': f"{_HERE}',' goes to the call before"}
-"""What a letter that acts on a stop says where none can be: what to press instead."""
+"""Message of a letter that acts on a stop, where there can be none: what to press instead."""
 _INSTEAD = {'l': 'source', 'a': 'tensors'}
 """Panes that have, of a recorded call, what such a letter lists."""
 

@@ -42,7 +42,7 @@ class ThreadReporter:
 
 
 def _silence() -> None:
-    """It warns of any `sys.settrace` but its own; ours gives back what it found."""
+    """Silence debugpy's warning about any `sys.settrace` but its own; ours restores what it found."""
     tracing = sys.modules.get('pydevd_tracing')
     holder = getattr(tracing, 'TracingFunctionHolder', None)
     if holder is not None:

@@ -49,7 +49,7 @@ class Cell(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Of the request, '' if there was none."""
+        """The id of the request, '' if there was none."""
         return str(self.parent.get('header', {}).get('msg_id', ''))
 
 

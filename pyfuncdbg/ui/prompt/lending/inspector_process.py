@@ -39,7 +39,7 @@ main()
 '''
 _KEPT = ('PYTHONPATH', 'PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONNOUSERSITE', 'PYTHONPYCACHEPREFIX', 'PYTHONDONTWRITEBYTECODE',
          'PYTHONUTF8')
-"""Of the variables for Python and for pyfuncdbg, those that say where things are: others make it talk, listen or stop."""
+"""Variables of Python and pyfuncdbg that name places and are passed on: others make it talk, listen or stop."""
 
 
 class InspectorProcess:
@@ -86,7 +86,7 @@ class InspectorProcess:
 
     @property
     def number(self) -> int:
-        """Of it as a client."""
+        """Its number as a client."""
         return self._client.number
 
     def tell(self, event: dict[str, Any]) -> None:

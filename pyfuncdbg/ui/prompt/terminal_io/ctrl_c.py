@@ -103,7 +103,7 @@ class _Attention:
 
 
 attention = _Attention()
-"""That of this process."""
+"""The one of this process."""
 os.register_at_fork(after_in_child=attention.forget)
 
 

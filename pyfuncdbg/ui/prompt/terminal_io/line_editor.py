@@ -155,7 +155,7 @@ class _LineHistory(History):
 
 
 class _OwnHistory(_LineHistory, InMemoryHistory):
-    """Of this session."""
+    """History of this session."""
 
 
 class _SharedHistory(_LineHistory, FileHistory):

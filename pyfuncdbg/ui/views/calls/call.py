@@ -47,7 +47,7 @@ def input_titles(call: CallRecord) -> list[str]:
 
 
 def undeclared_text(declared: str, call: CallRecord) -> Text:
-    """That an output is not what `Tout` declares, and whether that was checked."""
+    """The note that an output is not what `Tout` declares, and whether that was checked."""
     end = '' if call.error is not None else ', and nothing checks it here'
     return Text(f'not as declared: Tout says {one_line(declared, 100)}{end}', 'yellow', overflow='fold')
 

@@ -15,12 +15,12 @@ from pyfuncdbg.ui.views.units import milliseconds
 
 KINDS = {'out': ('out', ''), 'err': ('err', 'magenta'), 'warning': ('warn', 'yellow'), 'log': ('log', 'blue'),
          'fp': ('fp', 'yellow'), 'host': ('remark', 'yellow')}
-"""How each kind is named and coloured."""
+"""Name and colour of each kind."""
 
 
 OTHERWISE = ('computed again for display, this node gives something else. This is the value that the session had; '
              'its framework runs nodes fused, so what is shown of those before it may differ from what they were')
-"""What the remark 'otherwise' says."""
+"""Text of the remark 'otherwise'."""
 
 
 def output_view(records: Sequence[OutputRecord], dropped: Mapping[str, int] | None = None, *, lines: int = 0) -> Page:

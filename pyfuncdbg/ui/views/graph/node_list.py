@@ -14,9 +14,9 @@ from pyfuncdbg.ui.views.units import count, seconds, with_retries
 
 WIDE = 110
 NAMES = 4
-NEVER = ('did not run', 'not yet')
-"""Of a node without a call: in a run that is over, and in one that is stopped."""
 """Feeds and fetches that are named."""
+NEVER = ('did not run', 'not yet')
+"""Status of a node without a call: in a finished run, and in a stopped one."""
 
 
 def node_list_view(nodes: NodeList) -> Page:

@@ -26,7 +26,7 @@ class FileFacts(Protocol):
 
     @property
     def calls(self) -> int:
-        """How many calls are in it; of an archive arrays."""
+        """The number of calls in it; of an archive that of arrays."""
 
     @property
     def missing(self) -> int:

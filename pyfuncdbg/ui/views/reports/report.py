@@ -182,7 +182,7 @@ def _title(summary: TraceSummary) -> Text:
 
 
 def _end(summary: TraceSummary) -> Text:
-    """Of what the program died, also beside calls that raised: it may have caught those."""
+    """The exception that ended the program, also beside calls that raised: it may have caught those."""
     same = [failure.call.number for failure in summary.failures
             if failure.count == 1 and _is_told(failure, summary.uncaught)]
     where = f' (call #{one_line(same[0], 20)})' if len(same) == 1 else ''

@@ -17,7 +17,7 @@ from pyfuncdbg.ui.views.units import count, seconds, value
 
 _TENSORS, _LATER, _SOURCE_LINES, _LONGEST = 6, 8, 40, 200
 _MOST_ULP = 1000
-"""Of more, the relative difference says more."""
+"""Greatest distance in ULP that is shown: beyond it the relative difference says more."""
 
 
 def trace_difference_view(difference: TraceDifference) -> Page:

@@ -285,7 +285,7 @@ def _same(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
 
 
 def _identity_n_gradient(node: Node, *grads: Any) -> Sequence[Any]:
-    """That of `custom_gradient` where the node represents one."""
+    """The gradient of `custom_gradient` where the node represents one."""
     rule = node.attrs.get('_py_gradient')
     return list(grads) if rule is None else rule(node, *grads)
 

@@ -70,7 +70,7 @@ class TensorArray:
 
     @property
     def dtype(self) -> DType:
-        """Of the tensors."""
+        """The dtype of the tensors."""
         return self._dtype
 
     @property
@@ -171,7 +171,7 @@ class GraphArray(TensorArray):
                         {'element_dtype': self._dtype, 'num_elements': -1 if count is None else count}, **_INTEGERS)
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
-        """Those at some indices along a new first axis."""
+        """The tensors at some indices, stacked along a new first axis."""
         return self._read_by('TensorListGather', name, indices=indices)
 
     def _read_by(self, op: str, name: str | None, **where: Any) -> Any:
@@ -292,7 +292,7 @@ class EagerArray(TensorArray):
         return stack(tensors) if tensors else convert_to_tensor([], self._dtype)
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
-        """Those at some indices along a new first axis."""
+        """The tensors at some indices, stacked along a new first axis."""
         return stack([self._at(int(i)) for i in indices])
 
     def concat(self, name: str | None = None) -> Any:

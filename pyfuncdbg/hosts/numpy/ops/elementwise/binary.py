@@ -39,7 +39,7 @@ Binary = Callable[..., Tensor]
 Part = Callable[[Tensor, Any, Any, Any], Any]
 """The gradient of one input of a binary op from (output gradient, x, y, output), before it is summed to its shape."""
 Rule = tuple[Part, Part] | Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
-"""Those of both inputs: each by itself, so that one that is not needed is not computed, or both at once."""
+"""Gradients of both inputs: each by itself, so that one that is not needed is not computed, or both at once."""
 
 
 def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *,

@@ -75,12 +75,12 @@ class Module:
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
-        """Those of `variables` that are trainable."""
+        """The trainable ones of `variables`."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
     def non_trainable_variables(self) -> tuple[Any, ...]:
-        """Those of `variables` that are not trainable."""
+        """The ones of `variables` that are not trainable."""
         return tuple(variable for variable in self.variables if not variable.trainable)
 
     @property

@@ -43,7 +43,7 @@ class Axis:
 
 
 def spatial(values: Sequence[int], attrs: Attrs) -> list[int]:
-    """Of one number for each axis of an image, those of the spatial axes."""
+    """The numbers of the spatial axes, out of one for each axis of an image."""
     return list(values[2:]) if channels_first(attrs) else list(values[1:-1])
 
 

@@ -170,7 +170,7 @@ class RaggedTensor:
     # ------------------------------------------------------------------ what it is
     @property
     def dtype(self) -> DType:
-        """That of the elements."""
+        """The dtype of the elements."""
         return self.values.dtype
 
     @property

@@ -60,7 +60,7 @@ class SparseTensor:
 
     @property
     def dtype(self) -> DType:
-        """That of the elements."""
+        """The dtype of the elements."""
         return self.values.dtype
 
     def get_shape(self) -> TensorShape:
@@ -83,7 +83,7 @@ class SparseTensor:
 
     @property
     def name(self) -> str:
-        """That of the elements' tensor."""
+        """The name of the elements' tensor."""
         return self.values.name
 
     def consumers(self) -> list[Any]:

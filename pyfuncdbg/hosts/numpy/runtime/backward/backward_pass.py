@@ -143,7 +143,7 @@ def fill_with_zeros(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
 
 
 def nodes_between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list[Any], set[int]]:
-    """Of nodes in order of execution, those that depend on a source, in reverse; and the ids of all tensors that do."""
+    """The nodes that depend on a source, in reverse order of execution, and the ids of all tensors that do."""
     reached = set(map(id, sources))
     found = []
     for node in nodes:

@@ -49,7 +49,7 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> DType:
-        """That of the slices."""
+        """As the slices have it."""
         return self.values.dtype  # type: ignore[no-any-return]
 
     @property
@@ -59,12 +59,12 @@ class IndexedSlices:
 
     @property
     def name(self) -> str:
-        """That of the slices' tensor."""
+        """The name of the slices' tensor."""
         return self.values.name  # type: ignore[no-any-return]
 
     @property
     def device(self) -> str:
-        """That of the slices."""
+        """As the slices have it."""
         return self.values.device  # type: ignore[no-any-return]
 
     @property

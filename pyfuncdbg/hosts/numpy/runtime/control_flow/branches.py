@@ -109,7 +109,7 @@ def _kernel(two: bool) -> Any:
 
 
 def _places(branches: Branches, index: int, asked: Sequence[bool]) -> tuple[list[int], list[DType]]:
-    """Of what the taken branch keeps, the places that are asked for; and the dtypes of all hidden outputs."""
+    """The places of the values that are asked for among those of the taken branch, and the dtypes of all hidden outputs."""
     kept = branches.kept()
     branch = branches.branches[index]
     offset = len(branch.inputs) + len(branch.graph.captures) + len(branch.outputs)
@@ -222,7 +222,7 @@ class _Backward:
                                    if place is not None})
 
     def types(self, i: int) -> list[Output]:
-        """Of the gradient of an input."""
+        """The output types of the gradient of an input."""
         return [(self.trace.outputs[place].dtype, self.trace.outputs[place].shape) for place in _parts(self.found[i])]
 
 

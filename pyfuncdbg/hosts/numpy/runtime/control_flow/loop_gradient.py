@@ -59,7 +59,7 @@ class _Incoming:
 
     @classmethod
     def of(cls, node: Node, loop: Loop, fixed: int, grads: Sequence[Any]) -> _Incoming:
-        """Of a node's outputs and hidden outputs, as far as they are given."""
+        """The gradients of a node's outputs and hidden outputs, as far as there are any."""
         parts: Iterator[Any] = iter([*grads[2:], *[None] * (len(node.outputs) + len(node.recorded()) - len(grads))])
 
         def some(count: int) -> list[Any]:

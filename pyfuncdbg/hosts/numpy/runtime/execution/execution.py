@@ -133,7 +133,7 @@ class _EagerThread(threading.local):
         return self.execution
 
     def end_run(self) -> None:
-        """What comes later on this thread belongs to another run."""
+        """End the run: later eager code of this thread belongs to another one."""
         self.__dict__.pop('execution', None)
 
 

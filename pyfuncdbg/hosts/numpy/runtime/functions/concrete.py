@@ -75,7 +75,7 @@ class ConcreteFunction:
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
-        """Those of `variables` that are trainable."""
+        """The trainable ones of `variables`."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
@@ -172,7 +172,7 @@ class ConcreteFunction:
         return leaves, variables
 
     def _check_shapes(self, tensors: Sequence[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Of Python values among the arguments; what is all tensors runs whatever its shapes."""
+        """Check the shapes where there are Python values among the arguments; tensors alone may have any shape."""
         for tensor, expected in zip(tensors, self._inputs, strict=False):
             if expected.dtype is not resource and not expected.shape.is_compatible_with(tensor.shape):
                 raise TypeError(f'Binding inputs to tf.function failed due to `Can not cast '

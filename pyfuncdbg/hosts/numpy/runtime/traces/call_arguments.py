@@ -159,7 +159,7 @@ def as_argument(leaf: Any, allow_specs: bool) -> Any:
 
 
 def _is_wider(wide: Any, part: Any) -> bool:
-    """Of two parts of keys, whether both are tensors of one dtype, and each shape of one is a shape of the other."""
+    """Whether two parts of keys are tensors of one dtype, and each shape of `part` is one of `wide`."""
     if type(wide) is not tuple or type(part) is not tuple or len(wide) != 2 or len(part) != 2 or wide[0] is not part[0]:
         return False
     if not isinstance(wide[0], DType):
