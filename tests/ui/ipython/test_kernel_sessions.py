@@ -126,6 +126,11 @@ def test_an_interrupt_at_the_card_of_a_run(notebook: Notebook) -> None:
     notebook.run('session.debugging = False')
 
 
+def recorded_calls(path: Path) -> int:
+    with pyfuncdbg.load(path) as trace:
+        return trace.count(kind='python')
+
+
 def test_a_restart_at_a_stop_leaves_a_whole_trace(tmp_path: Path) -> None:
     path = tmp_path / 'restarted.pfd'
     with started() as own:
@@ -133,6 +138,7 @@ def test_a_restart_at_a_stop_leaves_a_whole_trace(tmp_path: Path) -> None:
         cell = own.begin(f'%%pyfunc --record {path} --break norm --if "x.sum() == 9"\n{RUN}\n'
                          + RUN.replace('3.', '8.'))
         own.until(lambda: cell.asked == ['(pfd) '])
+        own.until(lambda: recorded_calls(path) == 1)        # its writer is a thread: the kernel is killed, not ended
         own.manager.restart_kernel(now=True)
         own.client.wait_for_ready(timeout=30)
         assert own.run('print(1)').text == '1\n'
