@@ -9,7 +9,7 @@ from pyfuncdbg.observers.debug.comparison.value_difference import ValueDifferenc
 Kind = Literal['value', 'shape', 'dtype', 'exception', 'calls', 'print', 'warning', 'source', 'environment', 'time']
 KINDS: tuple[Kind, ...] = ('value', 'shape', 'dtype', 'exception', 'calls', 'print', 'warning', 'source', 'environment',
                            'time')
-"""Kinds of differences, each of which may be ignored. 'calls': one side has a call or a run that the other has not."""
+"""Kinds of differences, each of which may be ignored. 'calls': a call or a run is on one side only."""
 
 
 @dataclass(frozen=True, slots=True)

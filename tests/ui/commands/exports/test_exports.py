@@ -5,6 +5,7 @@ import csv
 import json
 import threading
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.exports import exported_calls
+from pyfuncdbg.ui.commands.exports.call_csv import write_call_csv
 
 
 def half(x):
@@ -120,18 +122,12 @@ def test_csv_has_a_line_for_each_call(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_text_is_no_formula(tmp_path: Path) -> None:
-    with pyfuncdbg.record(tmp_path / 'f.pfd'), tf.Graph().as_default():
-        y = tf.numpy_function(half, [tf.constant(1.0)], tf.float32, name='plain')
-        y.op.graph                              # noqa: B018
-        with tf.compat.v1.Session() as session:
-            session.run(y)
-    with Trace.open(tmp_path / 'f.pfd') as trace:
-        from dataclasses import replace
-        call = trace.calls()[0]
+    with pyfuncdbg.record(tmp_path / 'f.pfd'):
+        tf.numpy_function(half, [np.float32(1)], tf.float32, name='plain')
+    with Trace.open(tmp_path / 'f.pfd') as trace, (tmp_path / 'f.csv').open('w', newline='') as file:
+        call, = trace.calls()
         hostile = replace(call, site=replace(call.site, name='=HYPERLINK("http://x")', function='@SUM(A1)'))
-        with (tmp_path / 'f.csv').open('w', newline='') as file:
-            from pyfuncdbg.ui.commands.exports.call_csv import write_call_csv
-            write_call_csv(exported_calls.ExportedCalls(trace, hostile), file)
+        write_call_csv(exported_calls.ExportedCalls(trace, hostile), file)
     with (tmp_path / 'f.csv').open(newline='') as file:
         row, = csv.DictReader(file)
     assert (row['site'], row['function']) == ('\'=HYPERLINK("http://x")', "'@SUM(A1)")

@@ -2,7 +2,7 @@
 
 On the caller's thread, unless its options say otherwise.
 """
-# long: one class, a third of which is its documentation
+# long: one class, TensorFlow's `Session`; a third of it is documentation
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -52,7 +52,7 @@ def as_stateless(call: ScriptCall) -> str:
 
 
 def _parse(text: str) -> ast.Call | None:
-    """The call in brackets, inside of which a line may begin at any column."""
+    """The call in brackets: between them a line may begin at any column."""
     tree = tree_of(f'({text}\n)')
     node = tree.body[0].value if tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
     return node if isinstance(node, ast.Call) and (node.args or node.keywords) else None
