@@ -6,7 +6,8 @@ import math
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.debug.comparison.divergence import KINDS, TraceDifference
-from pyfuncdbg.observers.debug.comparison.trace_comparison import Rules, compare_calls, compare_runs, compare_traces
+from pyfuncdbg.observers.debug.comparison.record_comparison import Rules
+from pyfuncdbg.observers.debug.comparison.trace_comparison import compare_calls, compare_runs, compare_traces
 from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.arguments import positive

@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from pyfuncdbg.observers.debug.comparison.value_difference import ValueDifference
 
-Kind = Literal['value', 'shape', 'dtype', 'exception', 'calls', 'print', 'warning', 'source', 'environment', 'time']
-KINDS: tuple[Kind, ...] = ('value', 'shape', 'dtype', 'exception', 'calls', 'print', 'warning', 'source', 'environment',
-                           'time')
-"""Kinds of differences, each of which may be ignored. 'calls': a call or a run is on one side only."""
+Kind = Literal['value', 'shape', 'dtype', 'exception', 'unfinished', 'calls', 'print', 'warning', 'source', 'environment',
+               'time']
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""Kinds of differences, each of which may be ignored. 'calls': a call or a run is on one side only. 'unfinished': it came to
+an end on one side only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Divergence:
         function: Name of the Python function, '' if none.
         place: File and line of that function, ('', 0) if none.
         tensors: The tensors that differ, inputs first.
-        texts: Both sides of an exception, a print or a warning; '' without one.
+        texts: Both sides of an exception, a print or a warning, '' without one; of 'unfinished' how each side ended.
         at: Seconds from the start of the first recording; where it has no such call, when the call before it ended.
     """
 

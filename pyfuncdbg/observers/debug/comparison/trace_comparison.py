@@ -7,46 +7,28 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 
-from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.debug.comparison.call_alignment import align
 from pyfuncdbg.observers.debug.comparison.divergence import (
     Divergence,
-    Kind,
     SourceDifference,
-    TensorDifference,
     TimeDifference,
     TraceDifference,
 )
-from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance, value_difference
+from pyfuncdbg.observers.debug.comparison.record_comparison import Content, RecordComparison, RecordDifference, Rules
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
-_PRINTS, _WARNINGS = ('out', 'err', 'log'), ('warning', 'fp')
+_ALONE = RecordDifference('calls')
 _SLOWER, _LEAST_CALLS, _LEAST_SECONDS = 2.0, 20, 0.05
 """Times of a site differ if one median is twice the other, the middle halves do not overlap, each side has so many calls,
 and all calls together differ by so many seconds: else it is noise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Rules of a comparison.
-
-    Attributes:
-        ignored: Kinds that do not count.
-        tolerance: Of values.
-    """
-
-    ignored: frozenset[str] = frozenset()
-    tolerance: Tolerance = field(default_factory=Tolerance)
-
-
 Progress = Callable[[int, int], None]
-Side = Literal['in', 'out']
 
 
 def compare_traces(one: Trace, two: Trace, rules: Rules, names: tuple[str, str],
@@ -141,7 +123,7 @@ class _Comparison:
         self._sources: dict[tuple[str, str, str], SourceDifference] = {}
         self._times: list[TimeDifference] = []
         self._counts = [0, 0]
-        self._unknown = 0
+        self._records = RecordComparison(rules)
 
     def calls(self, one: Sequence[CallRecord], two: Sequence[CallRecord]) -> None:
         """Compare the calls of one site."""
@@ -152,29 +134,18 @@ class _Comparison:
                 self._ends.append((_end(two[second]), self._end_times.get((one[first].process, one[first].number), 0.0)))
                 self._pair(one[first], two[second])
             elif first is not None:
-                divergence = _of_call('calls', one[first], (one[first].number, ''))
+                divergence = _of_call(_ALONE, one[first], (one[first].number, ''))
                 self._unpaired(self._timed(divergence, one[first].process, one[first].number))
             elif second is not None:
-                self._unpaired(_of_call('calls', two[second], ('', two[second].number)))
+                self._unpaired(_of_call(_ALONE, two[second], ('', two[second].number)))
         if one and two:
             self._compare_sources(one[-1].site, two[-1].site)
             self._compare_times(one, two)
 
     def _pair(self, one: CallRecord, two: CallRecord) -> None:
-        tensors = [*self._tensors('in', one.inputs, two.inputs), *self._tensors('out', one.outputs, two.outputs)]
-        errors = _error_text(one), _error_text(two)
-        differing: list[tuple[Kind, tuple[str, str]]] = []
-        if errors[0] != errors[1]:
-            differing.append(('exception', errors))
-        differing += [(tensor.kind, ('', '')) for tensor in tensors[:1]]
-        for kind, streams in (('print', _PRINTS), ('warning', _WARNINGS)):
-            texts = _printed(one, streams), _printed(two, streams)
-            if texts[0] != texts[1]:
-                differing.append((kind, texts))     # type: ignore[arg-type]
-        differing = [(kind, texts) for kind, texts in differing if not self._ignores(kind)]
-        if differing:
-            kind, texts = differing[0]
-            divergence = _of_call(kind, one, (one.number, two.number), tuple(tensors), texts)
+        difference = self._records.compare(Content.of(one), Content.of(two))
+        if difference is not None:
+            divergence = _of_call(difference, one, (one.number, two.number))
             self._divergences.append(self._timed(divergence, one.process, one.number))
 
     def runs(self, one: Sequence[RunRecord], two: Sequence[RunRecord]) -> None:
@@ -193,21 +164,16 @@ class _Comparison:
                 if left is not None and right is not None:
                     self._run_pair(first[left], second[right])
                 elif left is not None:
-                    divergence = _of_run('calls', first[left], (str(first[left].id), ''))
+                    divergence = _of_run(_ALONE, first[left], (str(first[left].id), ''))
                     self._unpaired(self._timed(divergence, first[left].process, f'-{first[left].id}'))
                 elif right is not None:
-                    self._unpaired(_of_run('calls', second[right], ('', str(second[right].id))))
+                    self._unpaired(_of_run(_ALONE, second[right], ('', str(second[right].id))))
 
     def _run_pair(self, one: RunRecord, two: RunRecord) -> None:
-        fed = self._tensors('in', one.feeds, two.feeds)
-        tensors = [*fed, *self._tensors('out', one.fetches, two.fetches)]
-        errors = tuple(f'{run.error.type}: {run.error.message}' if run.error is not None else '' for run in (one, two))
-        kind: Kind | None = 'exception' if errors[0] != errors[1] and not self._ignores('exception') else \
-            tensors[0].kind if tensors else None
-        if kind is not None:
-            divergence = _of_run(kind, one, (str(one.id), str(two.id)), tuple(tensors),
-                                 (errors[0], errors[1]) if kind == 'exception' else ('', ''))
-            self._divergences.append(replace(divergence, at=one.started) if fed else
+        difference = self._records.compare(Content.of(one), Content.of(two))
+        if difference is not None:
+            divergence = _of_run(difference, one, (str(one.id), str(two.id)))
+            self._divergences.append(replace(divergence, at=one.started) if divergence.inherited else
                                      self._timed(divergence, one.process, f'-{one.id}'))
 
     def _timed(self, divergence: Divergence, process: int, number: str) -> Divergence:
@@ -222,43 +188,6 @@ class _Comparison:
             self._divergences.append(divergence)
         else:
             self._added.append((divergence.at, divergence))
-
-    def _tensors(self, side: Side, one: Sequence[TensorRecord],
-                 two: Sequence[TensorRecord]) -> list[TensorDifference]:
-        found = [self._tensor(side, slot, *pair) for slot, pair in enumerate(zip(one, two, strict=False))]
-        differing = [tensor for tensor in found if tensor is not None and not self._ignores(tensor.kind)]
-        if len(one) != len(two) and one and two and not self._ignores('shape'):
-            texts = f'{len(one)} tensors', f'{len(two)} tensors'
-            differing.append(TensorDifference('shape', side, min(len(one), len(two)), '', texts))
-        return differing
-
-    def _tensor(self, side: Side, slot: int, one: TensorRecord, two: TensorRecord) -> TensorDifference | None:
-        name = one.name or two.name
-        if one.dtype != two.dtype:
-            return TensorDifference('dtype', side, slot, name, (one.dtype, two.dtype))
-        if one.shape != two.shape:
-            return TensorDifference('shape', side, slot, name, (str(list(one.shape)), str(list(two.shape))))
-        if one.key is not None and one.key == two.key:
-            return None
-        try:
-            difference = value_difference(one.to_numpy(), two.to_numpy(), self._rules.tolerance)
-        except DroppedError:
-            return self._by_statistics(side, slot, one, two)
-        except ValueError:                      # a dtype that the machine reads otherwise than it was written
-            self._unknown += 1
-            return None
-        return TensorDifference('value', side, slot, name, difference.values, difference) if difference is not None else None
-
-    def _by_statistics(self, side: Side, slot: int, one: TensorRecord, two: TensorRecord) -> TensorDifference | None:
-        """Without values on a side: other statistics are a difference, equal ones say nothing."""
-        if one.stats is not None and two.stats is not None and self._rules.tolerance.exact:
-            for one_field in fields(one.stats):
-                values = getattr(one.stats, one_field.name), getattr(two.stats, one_field.name)
-                if repr(values[0]) != repr(values[1]):      # of NaN too
-                    texts = f'{one_field.name} {values[0]}', f'{one_field.name} {values[1]}'
-                    return TensorDifference('value', side, slot, one.name or two.name, texts)
-        self._unknown += not (one.absent and two.absent)
-        return None
 
     def _compare_sources(self, one: SiteRecord, two: SiteRecord) -> None:
         if one.source and two.source and one.source != two.source and not self._ignores('source'):
@@ -289,19 +218,18 @@ class _Comparison:
         return TraceDifference(
             names, self._counts[0], self._counts[1], divergences[0] if divergences else None,
             tuple((label, kind, number) for (label, kind), number in later.most_common()), environment,
-            tuple(self._sources.values()), tuple(self._times), self._unknown, tuple(sorted(self._rules.ignored)))
+            tuple(self._sources.values()), tuple(self._times), self._records.unknown, tuple(sorted(self._rules.ignored)))
 
 
-def _of_call(kind: Kind, call: CallRecord, numbers: tuple[str, str], tensors: tuple[TensorDifference, ...] = (),
-             texts: tuple[str, str] = ('', '')) -> Divergence:
+def _of_call(difference: RecordDifference, call: CallRecord, numbers: tuple[str, str]) -> Divergence:
     site = call.site
-    return Divergence(kind, 'call', call.label, numbers, site.function, (site.filename, site.line), tensors, texts,
-                      _end(call))
+    return Divergence(difference.kind, 'call', call.label, numbers, site.function, (site.filename, site.line),
+                      difference.tensors, difference.texts, _end(call))
 
 
-def _of_run(kind: Kind, run: RunRecord, numbers: tuple[str, str], tensors: tuple[TensorDifference, ...] = (),
-            texts: tuple[str, str] = ('', '')) -> Divergence:
-    return Divergence(kind, 'run', run.label, numbers, '', ('', 0), tensors, texts, run.started + (run.duration or 0.0))
+def _of_run(difference: RecordDifference, run: RunRecord, numbers: tuple[str, str]) -> Divergence:
+    return Divergence(difference.kind, 'run', run.label, numbers, '', ('', 0), difference.tensors, difference.texts,
+                      run.started + (run.duration or 0.0))
 
 
 def _end(call: CallRecord) -> float:
@@ -321,12 +249,8 @@ def _contents(tensors: Sequence[TensorRecord]) -> Iterator[Hashable]:
         yield tensor.dtype, tensor.shape, tensor.key if tensor.key is not None else repr(tensor.stats)
 
 
-def _error_text(call: CallRecord) -> str:
-    return f'{call.error.type}: {call.error.message}' if call.error is not None else ''
-
-
-def _printed(call: CallRecord, kinds: Sequence[str]) -> str:
-    return ''.join(record.text for record in call.output if record.kind in kinds)
+def _error_text(record: CallRecord | RunRecord) -> str:
+    return f'{record.error.type}: {record.error.message}' if record.error is not None else ''
 
 
 def _gaps(trace: Trace) -> Iterator[str]:

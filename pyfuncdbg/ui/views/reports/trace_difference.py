@@ -70,8 +70,9 @@ def _first(first: Divergence) -> Iterator[Text]:
         yield Text.assemble(f'  {one_line(first.function, 80)} at ', place(*first.place), overflow='fold')
     if first.kind == 'calls':
         yield Text(f'  only the {"first" if first.numbers[0] else "second"} has this {first.what}')
-    if first.kind in ('exception', 'print', 'warning'):
-        yield from (Text(f'  {side}  {one_line(text, _LONGEST) or "nothing"}', overflow='fold')
+    if first.kind in ('exception', 'unfinished', 'print', 'warning'):
+        nothing = 'did not end: killed, or it goes on' if first.kind == 'unfinished' else 'nothing'
+        yield from (Text(f'  {side}  {one_line(text, _LONGEST) or nothing}', overflow='fold')
                     for side, text in zip(('first ', 'second'), first.texts, strict=True))
     yield from (_tensor(tensor) for tensor in first.tensors[:_TENSORS])
     if len(first.tensors) > _TENSORS:
@@ -79,7 +80,7 @@ def _first(first: Divergence) -> Iterator[Text]:
     if first.inherited:
         yield Text('  what was fed differs already' if first.what == 'run' else
                    '  an input differs already: what gave it was not recorded as a call', 'yellow', overflow='fold')
-    elif first.tensors and first.what == 'call':
+    elif first.what == 'call' and (first.tensors or first.kind == 'unfinished'):
         yield Text('  its inputs are the same', 'dim')
 
 
@@ -123,7 +124,8 @@ def _source_lines(one: str, two: str) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.comparison.trace_comparison import Rules, compare_calls, compare_traces
+    from pyfuncdbg.observers.debug.comparison.record_comparison import Rules
+    from pyfuncdbg.observers.debug.comparison.trace_comparison import compare_calls, compare_traces
     from pyfuncdbg.ui.views.sample_trace import demo, sample
     calls = sample().calls()
     demo(trace_difference_view(compare_traces(sample(), sample(), Rules(), ('sample.pfd', 'sample.pfd'))),

@@ -16,7 +16,8 @@ from hypothesis import given, settings, strategies as st
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.observers.debug.comparison.divergence import TraceDifference
-from pyfuncdbg.observers.debug.comparison.trace_comparison import Rules, compare_calls, compare_runs, compare_traces
+from pyfuncdbg.observers.debug.comparison.record_comparison import Rules
+from pyfuncdbg.observers.debug.comparison.trace_comparison import compare_calls, compare_runs, compare_traces
 from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -202,6 +203,42 @@ def test_what_a_recording_lacks_is_said(tmp_path: Path) -> None:
     log.write_bytes(log.read_bytes()[:-40])
     gap, = compared(two, one).gaps[1:]
     assert gap.startswith(f'two: damaged: {log.name}: ')
+
+
+KILLED = '''
+import os
+import sys
+import numpy as np
+from pyfuncdbg import tf
+
+def step(x):
+    print('step', x)
+    if x == 2 and sys.argv[1] == 'killed':
+        from pyfuncdbg.observers.record.recorder import recorders
+        recorders()[0].flush()
+        os.kill(os.getpid(), 9)
+    return x * 2
+
+for number in range(4):
+    tf.numpy_function(step, [np.int32(number)], tf.int32, name='step')
+'''
+
+
+def test_a_call_that_did_not_end_is_told_from_one_with_another_value(tmp_path: Path) -> None:
+    (tmp_path / 'train.py').write_text(KILLED)
+    whole, killed, again = (tmp_path / f'{name}.pfd' for name in ('whole', 'killed', 'again'))
+    for path, argument in ((whole, 'whole'), (killed, 'killed'), (again, 'killed')):
+        subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', path.name, 'train.py', argument], cwd=tmp_path,
+                       env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}, capture_output=True, check=False)
+    rules = Rules(frozenset({'environment'}))
+    found = compared(whole, killed, rules)
+    assert found.first is not None
+    assert (found.first.kind, found.first.label, found.first.numbers, found.first.texts, found.first.tensors) == (
+        'unfinished', 'step[2]', ('3', '3'), ('returned', ''), ())
+    assert found.later == (('step', 'calls', 1),)
+    assert compared(killed, whole, rules).first.texts == ('', 'returned')
+    assert compared(killed, again, rules).same
+    assert compared(whole, killed, Rules(frozenset({'environment', 'unfinished', 'calls'}))).same
 
 
 PROGRAM = '''
