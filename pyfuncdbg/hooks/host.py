@@ -22,10 +22,14 @@ class Host(Protocol):
     Attributes:
         name: Of the host.
         pauses_within: Whether its runs also pause at nodes of a graph that a node runs: a loop, a branch, a function.
+        version: Of the framework; '' of one that has none of its own.
+        variables: Names of environment variables that its results depend on.
     """
 
     name: str
     pauses_within: bool
+    version: str
+    variables: Sequence[str]
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value, any rank, without a copy where the host allows it. The caller must not write to it.

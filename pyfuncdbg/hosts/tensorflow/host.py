@@ -31,9 +31,12 @@ class TensorFlowHost:
 
     name = 'tensorflow'
     pauses_within = False
+    variables: Sequence[str] = ('TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS', 'TF_DETERMINISTIC_OPS',
+                                'TF_CUDNN_DETERMINISTIC', 'TF_ENABLE_ONEDNN_OPTS', 'TF_XLA_FLAGS', 'XLA_FLAGS')
 
     def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
+        self.version = parts.version
         self._eager = parts.ops.EagerTensor
         if self._eager not in EAGER_TENSORS:
             EAGER_TENSORS.append(self._eager)

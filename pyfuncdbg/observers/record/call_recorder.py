@@ -201,6 +201,7 @@ class CallRecorder:
 
     def _announce_site(self, site: CallSite) -> None:
         if site.id not in self.known_sites:
+            self.backlog.note_host(site.host)
             self.backlog.sites.append(SiteNote(site))
             live_sites.remember(site)
             remember(self.known_sites, site.id, None)

@@ -28,6 +28,7 @@ from pyfuncdbg.observers.record import fork
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.notice import Notices
+from pyfuncdbg.observers.record.log.program_environment import process_environment
 from pyfuncdbg.observers.record.log.queue import Backlog, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
@@ -265,7 +266,8 @@ class Recorder:
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
         trace_folder.check_identity(self.path, self._identity)
-        facts = {'level': self.level, 'full_limit': self.full_limit, 'budget': self.budget, 'ops': 'op' in self.kinds}
+        facts = {'level': self.level, 'full_limit': self.full_limit, 'budget': self.budget, 'ops': 'op' in self.kinds,
+                 **process_environment()}
         self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots, facts,
                               self._notices, lambda: hooks.remove(self))
         if thread:

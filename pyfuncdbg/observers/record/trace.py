@@ -32,6 +32,7 @@ from pyfuncdbg.observers.record.index.trace_index import Index, LogState, StaleI
 from pyfuncdbg.observers.record.log.call_batch import RETRY
 from pyfuncdbg.observers.record.log.trace_folder import read_manifest
 from pyfuncdbg.observers.record.records import (
+    HOST,
     OPS,
     CallRecord,
     EdgeRecord,
@@ -170,10 +171,22 @@ class Trace:
                          len(index.sites), nbytes, manifest.budget, dict(dropped), tuple(damage),
                          bool(logs) and all(log.ended for log in logs), self._op_cost(), any(log.ops for log in logs),
                          (self._retries(None), self._retries('run')),
-                         runs['backward'], runs['element'], runs['inner'], self._reading.first_run())
+                         runs['backward'], runs['element'], runs['inner'], self._reading.first_run(),
+                         *self._environment(first))
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))
+
+    def _environment(self, first: LogState) -> tuple[dict[str, str], str, dict[str, str]]:
+        """Versions, machine and settings: those of the first process, and of the hosts of all."""
+        versions, settings = dict(first.versions), dict(first.settings)
+        for note in self._notes(HOST):
+            name, version, variables = (note.data.get(field) for field in ('name', 'version', 'settings'))
+            if isinstance(name, str) and isinstance(version, str) and version:
+                versions.setdefault(name, version)
+            for variable, value in variables.items() if isinstance(variables, dict) else ():
+                settings.setdefault(str(variable), str(value))
+        return versions, first.machine, settings
 
     def _op_cost(self) -> OpCost | None:
         """The sum of what the processes noted."""

@@ -1,7 +1,7 @@
 """Summary of a whole trace as plain data: its program, what it holds, its losses."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.op_cost import OpCost
 
@@ -29,6 +29,9 @@ class TraceInfo:
         passes: Backward passes that the program asked for, as with `GradientTape.gradient`.
         elements: Calls of functions of datasets, one for each element.
         inner: Backward passes within those: of what a Python function recorded.
+        versions: Of libraries, by name; empty if the trace does not say, as those of earlier versions.
+        machine: Its system, processor and number of CPUs; '' if the trace does not say.
+        settings: Environment variables that numbers may depend on, those that were set.
         first_run: The least number of a run; eager code that calls nothing has one, but is none.
     """
 
@@ -55,3 +58,6 @@ class TraceInfo:
     elements: int = 0
     inner: int = 0
     first_run: int = 1
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ''
+    settings: dict[str, str] = field(default_factory=dict)

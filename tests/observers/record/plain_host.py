@@ -17,6 +17,8 @@ class PlainHost:
 
     name = 'plain'
     pauses_within = False
+    version = '1.2'
+    variables: Sequence[str] = ('PLAIN_THREADS',)
 
     def to_numpy(self, value: Any) -> np.ndarray:
         return np.asarray(value)

@@ -91,3 +91,13 @@ def test_two_calls_and_what_to_give(folder: Path) -> None:
                 execute(line, context)
         with pytest.raises(CommandError, match='There is no run 98'):
             execute('diff --runs 98 99', context)
+
+
+def test_info_shows_versions_machine_and_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('OMP_NUM_THREADS', '3')
+    with pyfuncdbg.record(tmp_path / 'one.pfd'):
+        tf.numpy_function(lambda x: x, [np.float32(1)], tf.float32)
+    with Trace.open(tmp_path / 'one.pfd') as trace:
+        lines = {line.split()[0]: line for line in execute('info', Context(trace)).text(200).splitlines()}
+    assert f'pyfuncdbg {pyfuncdbg.__version__}, NumPy {np.__version__}' in lines['with']
+    assert os.uname().machine in lines['machine'] and 'OMP_NUM_THREADS=3' in lines['settings']

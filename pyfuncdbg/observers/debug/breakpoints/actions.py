@@ -86,6 +86,8 @@ class _Frames:
 
     name = 'python'
     pauses_within = False
+    version = ''
+    variables: Sequence[str] = ()
 
     def to_numpy(self, value: Any) -> np.ndarray:
         return np.asarray(value)

@@ -6,8 +6,8 @@ from typing import Literal, get_args
 
 from pyfuncdbg.observers.debug.comparison.value_difference import ValueDifference
 
-Kind = Literal['value', 'shape', 'dtype', 'exception', 'unfinished', 'calls', 'print', 'warning', 'source', 'environment',
-               'time']
+Kind = Literal['value', 'shape', 'dtype', 'exception', 'unfinished', 'calls', 'print', 'warning', 'source', 'versions',
+               'environment', 'time']
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """Kinds of differences, each of which may be ignored. 'calls': a call or a run is on one side only. 'unfinished': it came to
 an end on one side only."""
@@ -98,7 +98,8 @@ class TraceDifference:
         calls, runs: How many were compared, of both sides: pairs and those without a partner.
         first: The first divergence; None if there is none.
         later: How many further calls and runs diverge, by site and kind, the most first.
-        environment: What differs around the programs: (what, first, second).
+        versions: Versions that differ: (library, first, second).
+        environment: What else differs around the programs: (what, first, second).
         sources: Functions that were changed.
         times: Sites that take longer on one side.
         unknown: Tensors without values on a side, and with equal statistics where both have some.
@@ -117,9 +118,10 @@ class TraceDifference:
     times: tuple[TimeDifference, ...]
     unknown: int
     ignored: tuple[str, ...]
+    versions: tuple[tuple[str, str, str], ...] = ()
     gaps: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
         """Whether nothing differs that was not ignored."""
-        return not (self.first or self.environment or self.sources or self.times)
+        return not (self.first or self.versions or self.environment or self.sources or self.times)

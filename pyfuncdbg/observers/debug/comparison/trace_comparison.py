@@ -21,6 +21,7 @@ from pyfuncdbg.observers.debug.comparison.divergence import (
 from pyfuncdbg.observers.debug.comparison.record_comparison import Content, RecordComparison, RecordDifference, Rules
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 _ALONE = RecordDifference('calls')
 _SLOWER, _LEAST_CALLS, _LEAST_SECONDS = 2.0, 20, 0.05
@@ -55,16 +56,18 @@ def compare_traces(one: Trace, two: Trace, rules: Rules, names: tuple[str, str],
         if progress is not None:
             progress(number + 1, len(keys))
     comparison.runs(one.runs(), two.runs())
-    environment = () if 'environment' in rules.ignored else _environment(one, two)
-    gaps = (f'{name}: {gap}' for name, trace in zip(names, (one, two), strict=True) for gap in _gaps(trace))
-    return replace(comparison.result(names, environment), gaps=tuple(gaps))
+    infos = one.info(), two.info()
+    gaps = (f'{name}: {gap}' for name, info in zip(names, infos, strict=True) for gap in _gaps(info))
+    return replace(comparison.result(names), gaps=tuple(gaps),
+                   versions=() if 'versions' in rules.ignored else _versions(*infos),
+                   environment=() if 'environment' in rules.ignored else _environment(one, two))
 
 
 def compare_calls(one: CallRecord, two: CallRecord, rules: Rules) -> TraceDifference:
     """Compare two calls, of one recording or of two."""
     comparison = _Comparison(rules, {})
     comparison.calls([one], [two])
-    return comparison.result((f'#{one.number} {one.label}', f'#{two.number} {two.label}'), ())
+    return comparison.result((f'#{one.number} {one.label}', f'#{two.number} {two.label}'))
 
 
 def compare_runs(trace: Trace, runs: tuple[int, int], rules: Rules) -> TraceDifference:
@@ -79,7 +82,7 @@ def compare_runs(trace: Trace, runs: tuple[int, int], rules: Rules) -> TraceDiff
     for key in dict.fromkeys((*calls[0], *calls[1])):
         comparison.calls(calls[0].get(key, []), calls[1].get(key, []))
     comparison.runs([records[0]], [records[1]])
-    return comparison.result((f'run #{runs[0]}', f'run #{runs[1]}'), ())
+    return comparison.result((f'run #{runs[0]}', f'run #{runs[1]}'))
 
 
 def _by_site(trace: Trace, run: int | None = None) -> dict[tuple[str, str, str], list[CallRecord]]:
@@ -207,7 +210,7 @@ class _Comparison:
     def _ignores(self, kind: str) -> bool:
         return kind in self._rules.ignored
 
-    def result(self, names: tuple[str, str], environment: tuple[tuple[str, str, str], ...]) -> TraceDifference:
+    def result(self, names: tuple[str, str]) -> TraceDifference:
         """The difference; its first divergence is of the call that ended first, for the calls in a call end before it."""
         ends = sorted(self._ends)
         for end, divergence in self._added:     # when the call before it ended
@@ -217,7 +220,7 @@ class _Comparison:
         later = Counter((one.label.partition('[')[0], one.kind) for one in divergences[1:])
         return TraceDifference(
             names, self._counts[0], self._counts[1], divergences[0] if divergences else None,
-            tuple((label, kind, number) for (label, kind), number in later.most_common()), environment,
+            tuple((label, kind, number) for (label, kind), number in later.most_common()), (),
             tuple(self._sources.values()), tuple(self._times), self._records.unknown, tuple(sorted(self._rules.ignored)))
 
 
@@ -253,21 +256,32 @@ def _error_text(record: CallRecord | RunRecord) -> str:
     return f'{record.error.type}: {record.error.message}' if record.error is not None else ''
 
 
-def _gaps(trace: Trace) -> Iterator[str]:
+def _gaps(info: TraceInfo) -> Iterator[str]:
     """The gaps of a recording, in a few words each."""
-    info = trace.info()
     for kind in ('calls', 'prints'):
         if number := info.dropped.get(kind, 0):
             yield f'{number:,} {kind} did not fit into its budget'
     yield from (f'damaged: {line}' for line in info.damage)
     if not info.complete and not info.damage:
         yield 'it goes on, or its program was killed'
+    if not info.versions:
+        yield 'its versions of libraries are not known: it was recorded by an earlier version of pyfuncdbg'
+
+
+def _versions(one: TraceInfo, two: TraceInfo) -> tuple[tuple[str, str, str], ...]:
+    """The libraries of both recordings whose versions differ, where both are known."""
+    sides = [{'Python': info.python, **info.versions} for info in (one, two)]
+    return tuple((name, sides[0][name], sides[1][name]) for name in sides[0]
+                 if name in sides[1] and sides[0][name] != sides[1][name])
 
 
 def _environment(one: Trace, two: Trace) -> tuple[tuple[str, str, str], ...]:
-    """The versions and the program around both recordings, where they differ."""
+    """The programs, machines and settings of both recordings, where they differ."""
     sides = [trace.info() for trace in (one, two)]
     hosts = [', '.join(sorted({site.host for site in trace.sites()})) for trace in (one, two)]
-    rows = [('Python', sides[0].python, sides[1].python), ('arguments', *(' '.join(side.argv[1:]) for side in sides)),
-            ('host', *hosts)]
+    rows = [('arguments', *(' '.join(side.argv[1:]) for side in sides)), ('host', *hosts)]
+    if all(side.versions for side in sides):    # else the other one does not say
+        rows.append(('machine', sides[0].machine, sides[1].machine))
+        rows += [(name, *(side.settings.get(name, 'not set') for side in sides))
+                 for name in dict.fromkeys((*sides[0].settings, *sides[1].settings))]
     return tuple((what, first, second) for what, first, second in rows if first != second)

@@ -159,6 +159,23 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple([text(item) for item in list_of(value)])
 
 
+def text_by_name(value: Any) -> dict[str, str]:
+    """Check a field that gives texts by name.
+
+    Args:
+        value: The field.
+
+    Returns:
+        The texts.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if not isinstance(value, dict):
+        raise ValueError(f'expected a map, found {type(value).__name__}')
+    return {text(name): text(item) for name, item in value.items()}
+
+
 def call_number(process: int, call: int) -> str:
     """The number of a call as users write it.
 

@@ -21,6 +21,7 @@ from pyfuncdbg.observers.record.index.decode import (
     stats_from,
     tensor_fields,
     text,
+    text_by_name,
     texts,
 )
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
@@ -174,7 +175,9 @@ class _LogIndexing:
             pid, _, argv, python, host, wall, clock, facts = list_of(fields, 8)
             log.offset = _clamp(round((float(wall) - self.index.manifest.created) * 1e9) - number(clock))
             log.pid, log.argv, log.python, log.host = number(pid), texts(argv), text(python), text(host)
-            log.ops = isinstance(facts, dict) and facts.get('ops') is True
+            facts = facts if isinstance(facts, dict) else {}
+            log.ops, log.machine = facts.get('ops') is True, text(facts.get('machine', ''))
+            log.versions, log.settings = text_by_name(facts.get('versions', {})), text_by_name(facts.get('settings', {}))
         elif kind == log_file.SITE:
             site = site_record(fields, self.process)
             self.index.sites.setdefault(site_key(self.process, site.id), SiteEntry(

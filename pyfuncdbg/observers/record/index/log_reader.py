@@ -285,13 +285,13 @@ class DecodedLog:
             position: Byte of its record in the log.
 
         Returns:
-            The note; None if its record is damaged.
+            The note; None if its record is damaged or cannot be read.
         """
         try:
             kind, at, data = decode.list_of(decode_msgpack(self._index.reader(process).record(position).payload), 3)
             return NoteRecord(decode.text(kind), process, self._seconds(process)(decode.number(at)),
                               data if isinstance(data, dict) else {})
-        except ValueError:
+        except (ValueError, TraceError, OSError):       # of a log that cannot be opened again, too
             return None
 
 

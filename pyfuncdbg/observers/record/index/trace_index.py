@@ -34,6 +34,7 @@ class LogState:
         last: When something happened in it last, in nanoseconds since the trace began.
         dropped: What the process could not keep.
         ops: A recorder was asked for the nodes of graphs.
+        versions, machine, settings: As of `TraceInfo`.
     """
 
     position: int = log_file.HEADER_SIZE
@@ -46,6 +47,9 @@ class LogState:
     last: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     ops: bool = False
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ''
+    settings: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,17 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call, next_id
 from pyfuncdbg.hooks.capture import CaptureState
+from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record.log.back_pressure import BackPressure
+from pyfuncdbg.observers.record.log.program_environment import settings
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
+from pyfuncdbg.observers.record.records import HOST
 from pyfuncdbg.observers.record.snapshots.site_notes import SiteNote
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, TINY, Snapshot, Snapshots
 
@@ -56,6 +60,7 @@ class Backlog:
         first: The first call that may be recorded, by id; those before belong to other recordings, or to the parent process.
         rows: Finished calls.
         sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
+        hosts: Names of those whose environment is noted.
         notes: Stops, breakpoints and other notes, as plain data.
         running: Calls that have not returned, with their input snapshots, by id.
         mark: Length of `rows` at which the thread of a call looks after the queue; 0 makes the next one do so.
@@ -63,7 +68,7 @@ class Backlog:
         wake: Tells its thread that there is work.
     """
 
-    __slots__ = ('cap', 'first', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'pressure', 'rows',
+    __slots__ = ('cap', 'first', 'hosts', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'pressure', 'rows',
                  'running', 'runs', 'sites', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
@@ -72,6 +77,7 @@ class Backlog:
         self.sites: deque[SiteNote] = deque()
         self.plans: deque[tuple[int, Any, tuple[int, ...]]] = deque()
         self.runs: deque[tuple[int, ...]] = deque()
+        self.hosts: set[str] = set()
         self.notes: deque[list[Any]] = deque()
         self.running: dict[int, Running] = {}
         self.plan_numbers = itertools.count(1)
@@ -81,6 +87,17 @@ class Backlog:
         self.cap = max(limit // _ROW_SIZE, 16)
         self.usual_mark = max(min(self.cap // 2, 2000), 1)
         self.mark = 0
+
+    def note_host(self, host: Host) -> None:
+        """Note the environment of a host, once.
+
+        Args:
+            host: Of a site that is announced.
+        """
+        if host.name not in self.hosts:
+            self.hosts.add(host.name)
+            self.notes.append([HOST, perf_counter_ns(), {'name': host.name, 'version': host.version,
+                                                         'settings': settings(host.variables)}])
 
     def running_calls(self) -> list[Running]:
         """All calls that have not returned.

@@ -19,6 +19,7 @@ def damage_lines(damage: Iterable[str]) -> list[Text]:
     return [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in damage]
 
 
+_LONGEST_FIELD = 500
 _LONGEST_COMMAND = 2_000
 """Characters of a command line that are shown: rich takes a minute to fold some megabytes."""
 
@@ -31,6 +32,12 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_row('trace', label(info.path, 'underline'))
     grid.add_row('program', label(' '.join(info.argv), limit=_LONGEST_COMMAND))
     grid.add_row('where', Text(f'Python {one_line(info.python, 40)} on {one_line(info.host_name, 100)}'))
+    versions = ', '.join(f'{name} {version}' for name, version in info.versions.items()) or 'not known'
+    grid.add_row('with', label(versions, limit=_LONGEST_FIELD))
+    grid.add_row('machine', label(info.machine or 'not known', limit=_LONGEST_FIELD))
+    if info.settings:
+        settings = ', '.join(f'{name}={value}' for name, value in info.settings.items())
+        grid.add_row('settings', label(settings, limit=_LONGEST_FIELD))
     running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
     grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))
     pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')

@@ -44,11 +44,12 @@ def _parts(difference: TraceDifference) -> Iterator[Part]:
     for changed in difference.sources:
         yield Text.assemble('source of ', (one_line(changed.function, 80), 'bold'), ' changed  ', place(*changed.place))
         yield _source_lines(*changed.sources)
-    if difference.environment:
-        yield Text('around the programs', 'bold')
-        for what, *sides in difference.environment:
+    for title, rows in (('versions', difference.versions), ('around the programs', difference.environment)):
+        if rows:
+            yield Text(title, 'bold')
+        for what, *sides in rows:
             texts = ' | '.join(one_line(side, _LONGEST) or 'none' for side in sides)
-            yield Text(f'  {one_line(what, 20)}  {texts}', overflow='fold')
+            yield Text(f'  {one_line(what, 40)}  {texts}', overflow='fold')
     for time in difference.times:
         medians = ' | '.join(map(seconds, time.medians))
         yield Text.assemble('time of ', (one_line(time.site, 80), 'bold'), f'  median {medians}, beyond noise',
@@ -62,7 +63,7 @@ def _parts(difference: TraceDifference) -> Iterator[Part]:
 
 
 def _first(first: Divergence) -> Iterator[Text]:
-    numbers = [(call_number_text(number) if first.what == 'call' else f'run #{number}') if number else 'missing'
+    numbers = [(call_number_text(number) if first.what == 'call' else f'run #{one_line(number, 40)}') if number else 'missing'
                for number in first.numbers]
     yield Text.assemble(('first divergence  ', 'bold'), (first.kind, 'bold red'), '  ', (one_line(first.label, 80), 'bold'),
                         f'  {numbers[0]} | {numbers[1]}', overflow='fold')

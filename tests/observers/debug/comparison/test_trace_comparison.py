@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import subprocess
 import sys
 import warnings
@@ -12,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from written_trace import write_trace
 
 import pyfuncdbg
 from pyfuncdbg import tf
@@ -241,6 +244,32 @@ def test_a_call_that_did_not_end_is_told_from_one_with_another_value(tmp_path: P
     assert compared(whole, killed, Rules(frozenset({'environment', 'unfinished', 'calls'}))).same
 
 
+def test_versions_machine_and_settings_are_kept_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = record(tmp_path / 'one.pfd', values(1))
+    monkeypatch.setattr(np, '__version__', '9.9.9')
+    monkeypatch.setenv('OMP_NUM_THREADS', '3')
+    two = record(tmp_path / 'two.pfd', values(1))
+    monkeypatch.undo()
+    with Trace.open(one) as trace:
+        info = trace.info()
+        assert info.versions == {'pyfuncdbg': pyfuncdbg.__version__, 'NumPy': np.__version__}
+        assert f'{os.uname().sysname} {os.uname().machine}' in info.machine and 'OMP_NUM_THREADS' not in info.settings
+    with Trace.open(two) as trace:
+        assert trace.info().settings['OMP_NUM_THREADS'] == '3'
+    found = compared(one, two)
+    assert (found.first, found.versions) == (None, (('NumPy', np.__version__, '9.9.9'),))
+    assert found.environment == (('OMP_NUM_THREADS', 'not set', '3'),) and not found.same
+    assert compared(one, two, Rules(frozenset({'versions', 'environment'}))).same
+
+
+def test_an_earlier_trace_does_not_say_its_versions(tmp_path: Path) -> None:
+    write_trace(tmp_path / 'old.pfd', ())
+    one = record(tmp_path / 'one.pfd', ())
+    found = compared(one, tmp_path / 'old.pfd', Rules(frozenset({'environment'})))
+    assert [row[0] for row in found.versions] == ['Python']
+    assert found.gaps == ('two: its versions of libraries are not known: it was recorded by an earlier version of pyfuncdbg',)
+
+
 PROGRAM = '''
 import sys
 import numpy as np
@@ -292,6 +321,9 @@ def test_our_runtime_and_tensorflow_are_matched_by_node_and_function(tmp_path: P
     found = compared(own, real)
     assert (found.first, found.calls, found.runs) == (None, 3, 3)
     assert [what for what, _, _ in found.environment] == ['arguments', 'host']
+    with Trace.open(real) as trace:
+        assert re.match(r'2\.\d+\.', trace.info().versions['tensorflow'])
+    assert found.versions == ()                 # our runtime has no TensorFlow
     assert compared(own, real, Rules(frozenset({'environment'}))).same
     changed = compared(own, run_program(tmp_path, 'changed', 'tensorflow',
                                         lambda text: text.replace('x / 2', 'x / 2 + step')))

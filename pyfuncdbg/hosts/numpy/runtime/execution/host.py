@@ -20,6 +20,8 @@ class GraphHost:
 
     name = 'pyfuncdbg'
     pauses_within = True
+    version = ''                                # of the package, which traces hold anyhow
+    variables: Sequence[str] = ()
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value.
