@@ -63,8 +63,8 @@ def _parts(difference: TraceDifference) -> Iterator[Part]:
 
 
 def _first(first: Divergence) -> Iterator[Text]:
-    numbers = [(call_number_text(number) if first.what == 'call' else f'run #{one_line(number, 40)}') if number else 'missing'
-               for number in first.numbers]
+    name = call_number_text if first.what == 'call' else lambda number: f'run #{one_line(number, 40)}'
+    numbers = [name(number) if number else 'missing' for number in first.numbers]
     yield Text.assemble(('first divergence  ', 'bold'), (first.kind, 'bold red'), '  ', (one_line(first.label, 80), 'bold'),
                         f'  {numbers[0]} | {numbers[1]}', overflow='fold')
     if first.function:

@@ -267,7 +267,8 @@ def test_an_earlier_trace_does_not_say_its_versions(tmp_path: Path) -> None:
     one = record(tmp_path / 'one.pfd', ())
     found = compared(one, tmp_path / 'old.pfd', Rules(frozenset({'environment'})))
     assert [row[0] for row in found.versions] == ['Python']
-    assert found.gaps == ('two: its versions of libraries are not known: it was recorded by an earlier version of pyfuncdbg',)
+    gap, = found.gaps
+    assert gap == 'two: its versions of libraries are not known: it was recorded by an earlier version of pyfuncdbg'
 
 
 PROGRAM = '''
