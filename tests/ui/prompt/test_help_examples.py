@@ -91,7 +91,7 @@ AT_A_NODE = (
     'report', 'report --json', 'health', 'health --line 17', 'tape', 'tape --as mermaid', 'check', 'check --call 17',
     'doctor', 'doctor --kind leak', 'diff good.pfd', 'diff good.pfd --ignore time,print --ulp 2', 'diff --runs 2 3',
     'diff --calls norm[3] norm[4]', 'export chrome', 'export csv -o calls.csv', 'export npz norm[3] -o norm.npz',
-    'lp', 'lp --by line --file train.py', 'info', 'threads', 'stop', 'bt',
+    'export pytest norm[3]', 'lp', 'lp --by line --file train.py', 'info', 'threads', 'stop', 'bt',
     'w --locals', 'up', 'down', 'list', 'source norm', 'norm?', 'norm??', 'pinfo2 norm', 'pinfo np.linalg.norm',
     'p mm:0.mean()', 'alias', 'alias pm p %1.mean()', 'alias ns n ;; p x', 'unalias pm', 'habits pdb', 'habits',
     'help', 'help break',

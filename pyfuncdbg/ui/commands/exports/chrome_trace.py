@@ -97,7 +97,7 @@ class _EventFile:
         event = {'ph': 'X', 'cat': call.site.kind, 'name': call.label, 'pid': pid, 'tid': call.thread,
                  'ts': call.started * 1e6, 'dur': (ended.end - call.started) * 1e6, 'args': _arguments(call, how)}
         self._write({**event, 'cname': _COLORS[how]} if how in _COLORS else event)
-        if call.forward and self._calls.only is None:
+        if call.forward and self._calls.chosen is None:
             with contextlib.suppress(CommandError):         # the forward call was not recorded
                 self._write_arrow(self._calls.trace.call(call.forward), call, pid)
 

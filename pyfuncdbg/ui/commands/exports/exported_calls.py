@@ -18,17 +18,17 @@ class ExportedCalls:
 
     Attributes:
         trace: Their trace.
-        only: The one call that is asked for; None: all, without the runs.
+        chosen: The calls that were asked for; None: all, with the runs.
         progress: Told how many of how many calls are written.
     """
 
     trace: Trace
-    only: CallRecord | None = None
+    chosen: tuple[CallRecord, ...] | None = None
     progress: Progress | None = None
 
     def __iter__(self) -> Iterator[CallRecord]:
-        if self.only is not None:
-            yield self.only
+        if self.chosen is not None:
+            yield from self.chosen
             return
         listed = self.trace.sorted_calls()
         total = listed.build()
@@ -38,8 +38,8 @@ class ExportedCalls:
                 self.progress(min(start + _PAGE, total), total)
 
     def runs(self) -> list[RunRecord]:
-        """The runs of the program; none where one call is asked for."""
-        return [] if self.only is not None else [run for run in self.trace.runs() if run.kind != 'eager']
+        """The runs of the program; none where calls were chosen."""
+        return [] if self.chosen is not None else [run for run in self.trace.runs() if run.kind != 'eager']
 
 
 def status(call: CallRecord) -> str:

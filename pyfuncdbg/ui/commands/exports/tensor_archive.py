@@ -22,9 +22,10 @@ def write_tensor_archive(calls: ExportedCalls, file: IO[bytes]) -> tuple[int, in
         How many arrays were written, and how many tensors have no values in the trace or none that .npy can hold.
     """
     written = missing = 0
+    is_one = calls.chosen is not None and len(calls.chosen) == 1
     with zipfile.ZipFile(file, 'w', zipfile.ZIP_DEFLATED) as archive:
         for call in calls:
-            prefix = '' if calls.only is not None else f'{call.number}.'
+            prefix = '' if is_one else f'{call.number}.'
             for side, tensors in (('in', call.inputs), ('out', call.outputs)):
                 for slot, tensor in enumerate(tensors):
                     if tensor.absent:

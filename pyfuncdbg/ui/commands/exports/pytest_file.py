@@ -1,0 +1,227 @@
+"""A test file for pytest, made of recorded calls, with their values beside it. It runs without this project.
+
+Functions are imported from the program's modules. Calls of one function that are called alike are one test.
+"""
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Sequence
+
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
+from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls
+from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
+from pyfuncdbg.ui.commands.exports.generated_code import folder_line, recorded_line, sentence
+from pyfuncdbg.ui.commands.exports.recorded_case import CaseShape, RecordedCase, recorded_case
+from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueArchive, ValueForm
+
+RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'importlib', 'message', 'ml_dtypes', 'name_of', 'np', 'pytest',
+            'raised', 're', 'result', 'runpy', 'strings', 'sys', 'tf')
+"""Names that the file uses itself."""
+_ADDRESS = re.compile(r'0x[0-9a-fA-F]+')
+_CHECK = '''def check(result, expected, rtol=0{cast}):
+    """Compare type, shape and values bit for bit, where NaN equals NaN. `rtol=1e-6` lets values differ by rounding."""
+    several = isinstance(result, (list, tuple)) and len(result) == len(expected)
+    results = result if several else [] if result is None and not expected else [result]
+    assert len(results) == len(expected)
+    for actual, wanted in zip(results, expected):
+{special}        actual = {array}
+        assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape)
+        if rtol:
+            np.testing.assert_allclose(actual, wanted, rtol=rtol)
+            continue
+        np.testing.assert_array_equal(actual, wanted)
+        if wanted.dtype.kind in 'fc':           # zeros have a sign, which `==` does not see
+            bits = [np.where(array == array, array, 0).tobytes() for array in (actual, wanted)]
+            assert bits[0] == bits[1]
+'''
+_ARRAY = "np.asarray(actual, None if hasattr(actual, 'dtype') else wanted.dtype)"
+_OF_TENSOR = ("actual.numpy() if hasattr(actual, 'numpy') else np.asarray(\n"
+              "            actual, wanted.dtype if cast or not hasattr(actual, 'dtype') else None)")
+_NOTHING = '''        if wanted is None:
+            assert actual is None
+            continue
+'''
+_FORM = '''        if isinstance(wanted, str):             # its values were not kept
+            actual = np.asarray(actual)
+            assert f'{actual.dtype}{list(actual.shape)}' == wanted
+            continue
+'''
+_STRINGS = '''        if wanted.dtype == object:
+            actual = np.asarray({array}, object)
+            texts = [text.encode() if isinstance(text, str) else bytes(text) for text in actual.flat]
+            assert (actual.shape, texts) == (wanted.shape, list(wanted.flat))
+            continue
+'''
+_NAME_OF = '''def name_of(kind):
+    """'module.Class' of an exception."""
+    return f'{kind.__module__}.{kind.__qualname__}'
+'''
+
+
+def pytest_file_name(calls: ExportedCalls) -> str:
+    """'test_norm_17': the name of the file for these calls, without its suffix."""
+    chosen = calls.chosen or ()
+    numbers = [chosen[0].number, chosen[-1].number][:len(chosen)] if chosen else []
+    return '_'.join(['test', *({_word(call.site.function): None for call in chosen} if len({
+        call.site.function for call in chosen}) == 1 else ['calls']), *map(_word, numbers)])
+
+
+def write_pytest_file(job: ExportJob) -> Written:
+    """Write the test file, and the values beside it.
+
+    Args:
+        job: Calls and files; `with_source` allows recorded source.
+
+    Raises:
+        CommandError: None of the calls can be tested; of a single one the reason.
+    """
+    trace = job.calls.trace
+    path = job.files.path
+    if path.suffix != '.py':
+        raise CommandError(f'{str(path)!r}: a test file ends in .py, such as -o {path.stem}.py')
+    codes = FunctionCodes(trace, RESERVED, with_source=job.with_source)
+    cases: list[RecordedCase] = []
+    refused: list[str] = []
+    chosen = list(job.calls)
+    file, values = job.files.text(), path.with_suffix('.npz')
+    with ValueArchive(job.files.binary(values)) as archive:
+        for call in chosen:
+            try:
+                cases.append(recorded_case(call, codes, archive))
+            except CommandError as error:
+                if len(chosen) == 1:
+                    raise
+                refused.append(str(error))
+    if not cases:
+        raise CommandError(f'none of the {len(chosen)} calls can be tested. The first of them: {refused[0]}')
+    remarks = tuple(dict.fromkeys(remark for case in cases for remark in case.shape.function.remarks))
+    file.write(_text_of(cases, recorded_line(trace.info()), remarks, job))
+    return Written(len(cases), skipped=len(refused), remarks=(*remarks, *refused[:1]))
+
+
+def _text_of(cases: Sequence[RecordedCase], recorded: str, remarks: Sequence[str], job: ExportJob) -> str:
+    """The whole file."""
+    groups: dict[CaseShape, list[RecordedCase]] = {}
+    for case in cases:
+        groups.setdefault(case.shape, []).append(case)
+    names: set[str] = set()
+    tests = [_test(shape, group, names) for shape, group in groups.items()]
+    functions = list(dict.fromkeys(shape.function for shape in groups))
+    fixtures = dict.fromkeys(_fixture(function) for function in functions if function.fixture)
+    parts = [_header(groups, functions, recorded, remarks, job), *fixtures, *tests, *_support(groups)]
+    return '\n\n\n'.join(part.strip('\n') for part in parts) + '\n'
+
+
+def _header(groups: dict[CaseShape, list[RecordedCase]], functions: Sequence[FunctionCode], recorded: str,
+            remarks: Sequence[str], job: ExportJob) -> str:
+    values = sentence(job.files.path.with_suffix('.npz').name, 100)
+    lines = ['"""Recorded calls as tests: run them with pytest.', '', recorded, f'Their values are in {values}.',
+             *(['', *remarks] if remarks else []), '"""', '']
+    imports = dict.fromkeys(line for function in functions for line in function.imports)
+    definitions = [line for function in functions for line in function.definition]
+    folders = list(dict.fromkeys(function.folder for function in functions if function.folder))
+    needs_pytest = any(shape.error or len(group) > 1 or shape.function.fixture for shape, group in groups.items())
+    addresses = any(_ADDRESS.search(case.message) for group in groups.values() for case in group)
+    lines += [*(['import re'] if addresses else []), *(['import sys'] if folders else []), 'from pathlib import Path', '']
+    lines += [*(['import ml_dtypes'] if any(form.extended for form in _forms(groups)) else []), 'import numpy as np',
+              *(['import pytest'] if needs_pytest else []),
+              *dict.fromkeys(shape.tensors for shape in groups if shape.tensors), '']
+    for folder in folders:
+        lines.append(f'{folder_line(folder, job.files.path)}  # where the program imports from')
+    lines += ['', *imports, '', *definitions, "VALUES = np.load(Path(__file__).with_suffix('.npz'))"]
+    return re.sub('\n{4,}', '\n\n\n', '\n'.join(lines))
+
+
+def _forms(groups: dict[CaseShape, list[RecordedCase]]) -> list[ValueForm]:
+    return [form for shape in groups for form in (*shape.arguments, *shape.expected) if isinstance(form, ValueForm)]
+
+
+def _fixture(function: FunctionCode) -> str:
+    return '\n'.join(['@pytest.fixture', f'def {function.fixture}():',
+                      f'    """The {function.object_class} that is called: the recording has no objects."""',
+                      f"    raise NotImplementedError('return the {function.object_class} that the program makes')"])
+
+
+def _test(shape: CaseShape, group: Sequence[RecordedCase], names: set[str]) -> str:
+    """One test: of one call, or of several as parameters."""
+    one = group[0] if len(group) == 1 else None
+    name = f'test_{_word(shape.function.expression)}' + (f'_{_word(one.number)}' if one is not None else '')
+    while name in names:
+        name += '_'
+    names.add(name)
+    lines = [] if one is not None else _parameters(shape, group)
+    arguments = [*([shape.function.fixture] if shape.function.fixture else []),
+                 *([] if one is not None else ['call', *(['message'] if shape.error else [])])]
+    title = one.title if one is not None else f'{len(group)} calls of {shape.function.expression}'
+    lines += [f'def {name}({", ".join(arguments)}):', f'    """{title[0].upper()}{title[1:]}."""']
+    called = f'{shape.function.expression}({", ".join(_filled(shape.arguments, "in", one))})'
+    if shape.error:
+        return '\n'.join([*lines, *_raising(shape.error, called, group)])
+    expected = ', '.join(_filled(shape.expected, 'out', one))
+    cast = ', cast=True' if shape.tensors else ''           # as the framework does with what is no tensor
+    return '\n'.join([*lines, f'    result = {called}', f'    check(result, [{expected}]{cast})'])
+
+
+def _parameters(shape: CaseShape, group: Sequence[RecordedCase]) -> list[str]:
+    if not shape.error:
+        return [f"@pytest.mark.parametrize('call', {[case.number for case in group]!r})"]
+    rows = [f'    ({case.number!r}, {_plain_message(case.message)!r}),' for case in group]
+    return ["@pytest.mark.parametrize(('call', 'message'), [", *rows, '])']
+
+
+def _filled(forms: Sequence[ValueForm | str | None], side: str, one: RecordedCase | None) -> list[str]:
+    """The expressions with the keys of their arrays."""
+    keys = [repr(f'{one.number}.{side}{slot}') if one is not None else f"f'{{call}}.{side}{slot}'"
+            for slot in range(len(forms))]
+    return [form.text.format(key) if isinstance(form, ValueForm) else repr(form)
+            for form, key in zip(forms, keys, strict=True)]
+
+
+def _raising(kind: str, called: str, group: Sequence[RecordedCase]) -> list[str]:
+    """The lines that expect an exception, by name where it is none of Python's."""
+    is_builtin = _is_builtin(kind)
+    lines = [f'    with pytest.raises({kind if is_builtin else "BaseException"}) as raised:', f'        {called}']
+    if kind.startswith('__main__.'):
+        lines.append(f'    assert name_of(raised.type).endswith({kind.removeprefix("__main__")!r})')
+    elif not is_builtin:
+        lines.append(f'    assert name_of(raised.type) == {kind!r}')
+    text, message = 'str(raised.value)', 'message' if len(group) > 1 else repr(_plain_message(group[0].message))
+    if any(_ADDRESS.search(case.message) for case in group):
+        text = f"re.sub('0x[0-9a-fA-F]+', '0x...', {text})"
+    return [*lines, f'    assert {text} == {message}']
+
+
+def _is_builtin(kind: str) -> bool:
+    found = getattr(builtins, kind, None)
+    return isinstance(found, type) and issubclass(found, BaseException)
+
+
+def _plain_message(message: str) -> str:
+    """The message without addresses, which are others each time."""
+    return _ADDRESS.sub('0x...', message)
+
+
+def _support(groups: dict[CaseShape, list[RecordedCase]]) -> list[str]:
+    """The functions that the tests call."""
+    returning = [shape for shape in groups if not shape.error]
+    parts = []
+    if any(shape.error and not _is_builtin(shape.error) for shape in groups):
+        parts.append(_NAME_OF)
+    if any(form.strings for form in _forms(groups)):
+        parts.append(STRINGS)
+    if returning:
+        tensors = any(shape.tensors for shape in returning)
+        expected = [form for shape in returning for form in shape.expected]
+        special = (_NOTHING * (None in expected) + _FORM * any(isinstance(form, str) for form in expected)
+                   + _STRINGS.format(array="actual.numpy() if hasattr(actual, 'numpy') else actual") * any(
+                       isinstance(form, ValueForm) and form.strings for form in expected))
+        parts.append(_CHECK.replace('{special}', special).replace('{array}', _OF_TENSOR if tensors else _ARRAY)
+                     .replace('{cast}', ', cast=False' * tensors))
+    return parts
+
+
+def _word(text: str) -> str:
+    """'Model_loss' of 'Model.loss': as part of a name."""
+    return re.sub(r'\W+', '_', text, flags=re.ASCII).strip('_')[:60] or 'function'

@@ -1,0 +1,109 @@
+"""Recorded source of a function as code of a generated file, with the imports that it needs."""
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.ui.views.escape import one_line
+
+_UNREADABLE = SyntaxError, ValueError, RecursionError, MemoryError
+"""What the parser of Python raises for a part of a statement, or for a hostile text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSource:
+    """A function's source.
+
+    Attributes:
+        name: Under which its text defines it; of a lambda one that is made up.
+        text: A `def` without decorators, or a lambda.
+        imports: Those of its module that it uses.
+        unknown: Names that it uses and that nothing here defines: variables of its module or of an enclosing function.
+    """
+
+    name: str
+    text: str
+    imports: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def definition(self, name: str) -> tuple[str, ...]:
+        """The lines that define it, with blank ones around them.
+
+        Args:
+            name: Under which the file has it.
+        """
+        variables = [f'{one} = ...  # the recording has no value of it' for one in self.unknown]
+        if self.text.startswith('lambda'):
+            return (*variables, f'{name} = {self.text}', '')
+        renamed = [f'{name} = {self.name}'] if name != self.name else []
+        return (*variables, '', '', *self.text.splitlines(), '', '', *renamed)
+
+
+def recorded_source(site: SiteRecord, lines: Mapping[int, str]) -> RecordedSource:
+    """The source of a site's function.
+
+    Args:
+        site: Of a Python call.
+        lines: The known lines of its file.
+
+    Raises:
+        CommandError: It was not recorded, or its text is not that of one function.
+    """
+    text = textwrap.dedent(site.source)
+    try:
+        tree = ast.parse(text)
+    except _UNREADABLE:
+        tree = ast.Module([], [])
+    wanted = (ast.Lambda,) if site.function.endswith('<lambda>') else (ast.FunctionDef, ast.AsyncFunctionDef)
+    functions = [node for node in ast.walk(tree) if isinstance(node, wanted)]
+    if not functions or (len(functions) > 1 and wanted == (ast.Lambda,)):
+        why = 'was not recorded' if not text else 'is not that of one function alone'
+        raise CommandError(f'the source of {one_line(site.function, 60)} {why}: give the function a name in a module, and '
+                           'record again')
+    function = functions[0]
+    own = text.splitlines()
+    if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        name, code = function.name, '\n'.join(own[function.lineno - 1:function.end_lineno])
+    else:
+        name, code = 'recorded_lambda', ast.get_source_segment(text, function) or ''
+        code = code if '\n' not in code else ast.unparse(function)
+    free = _free_names(ast.parse(code), name)       # without its decorators
+    imports = {bound: line for line in lines.values() for bound in _bound_by_import(line)}
+    return RecordedSource(name, code, tuple(dict.fromkeys(imports[one] for one in free if one in imports)),
+                          tuple(one for one in free if one not in imports))
+
+
+def _free_names(function: ast.AST, own: str) -> list[str]:
+    """Names that it reads and neither binds nor finds among the builtins, in alphabetical order."""
+    bound, read = {own}, set[str]()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound |= {(alias.asname or alias.name).partition('.')[0] for alias in node.names}
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+    return sorted(name for name in read - bound if name not in vars(builtins) and not keyword.iskeyword(name))
+
+
+def _bound_by_import(line: str) -> Iterator[str]:
+    """The names that a line of a module imports; none of a line that is none or goes on."""
+    if not line.startswith(('import ', 'from ')):
+        return
+    try:
+        statement, = ast.parse(line).body
+    except _UNREADABLE:
+        return
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        for alias in statement.names:
+            yield (alias.asname or alias.name).partition('.')[0]
