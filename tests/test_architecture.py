@@ -690,6 +690,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
 
 @pytest.mark.parametrize(('module', 'unneeded'), [
     ('pyfuncdbg', {'dataclasses', 'inspect', 'threading', 'pyfuncdbg.hooks.call'}),
+    ('pyfuncdbg.tf', {'google.protobuf', 'rich', 'textual', 'IPython', 'pyfuncdbg.observers.record.recorder'}),
     ('pyfuncdbg.ui.commands.programs.run_script', {'rich', 'pyfuncdbg.ui.commands.engine.command'}),
     ('pyfuncdbg.ui.prompt.install', {'markdown_it', 'rich.markdown', 'rich.progress', 'pyfuncdbg.observers.record.trace',
                                      'pyfuncdbg.observers.record.index', 'pyfuncdbg.ui.commands.completion'})])

@@ -242,6 +242,16 @@ def test_the_program_finds_nothing_of_ours_in_its_way(tmp_path: Path) -> None:
     assert BIRTH.encode() in done.stderr
 
 
+def test_a_recording_loads_neither_commands_nor_the_debugger_nor_the_doctor(tmp_path: Path) -> None:
+    unneeded = ('pyfuncdbg.observers.debug', 'pyfuncdbg.ui.commands.engine', 'pyfuncdbg.ui.commands.table',
+                'pyfuncdbg.ui.views', 'pyfuncdbg.ui.prompt.install', 'pyfuncdbg.hosts.numpy', 'pyfuncdbg.hooks.diagnosis',
+                'pyfuncdbg.hooks.facts', 'pyfuncdbg.observers.record.trace')
+    script = program(tmp_path, f'import sys\nprint([name for name in sys.modules if name.startswith({unneeded})],'
+                     '"pyfuncdbg.observers.record.recorder" in sys.modules)\n')
+    done = call(*OURS, 'run', script, cwd=tmp_path)
+    assert done.stdout == b'[] True\n'
+
+
 def test_a_forked_child_reports_nothing_of_its_own(tmp_path: Path) -> None:
     script = program(tmp_path, PROGRAM + 'import os\nsys.stdout.flush()\n'
                      'if os.fork() == 0:\n    ratio_of(np.ones(5)); sys.exit(0)\nos.wait()\n')

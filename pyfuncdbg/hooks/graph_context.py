@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.hooks.diagnosis import SiteView, TensorView
 from pyfuncdbg.hooks.traits import op_traits
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hooks.diagnosis import SiteView, TensorView
 
 SURROUNDINGS = '_surroundings'
 """The attribute: a function without arguments that gives plain data by name, or nothing where the graph is gone."""

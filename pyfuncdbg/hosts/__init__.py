@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.errors import AttachError, nearest
-from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
 from pyfuncdbg.hosts.framework_import import ImportWatch
@@ -20,6 +19,7 @@ from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.diagnosis import Doctor
+    from pyfuncdbg.hooks.facts import Fact
 
 ATTACHMENTS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
 """Module and class of the attachment, by name of the framework's package."""
