@@ -21,7 +21,6 @@ from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.frames import marks_of
-from pyfuncdbg.ui.commands.lt import LT
 from pyfuncdbg.ui.commands.resume import ResumeReport, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
 from pyfuncdbg.ui.views.calls.stop_card import stop_view
@@ -55,6 +54,7 @@ def at_run(context: Context) -> RunCard | RunResult | None:
     end = run_end(stop, stop.call, debugger_of(context), context.trace)
     tensors = None
     if end.recorded:
+        from pyfuncdbg.ui.commands.lt import LT  # with the reader of traces, which the card of a stop does without
         tensors = LT.run(context, parser_of(LT).parse_args(['--run', str(end.run), '-n', str(_TENSORS)]))
     return RunResult(replace(end, suggestions=_known_only(end.suggestions, names)), tensors)
 
@@ -69,7 +69,10 @@ def draw_at_run(result: RunCard | RunResult) -> RenderableType:
     """The card."""
     if isinstance(result, RunCard):
         return run_card_view(result)
-    return run_end_view(result.end, LT.view(result.tensors) if result.tensors is not None else None)
+    if result.tensors is None:
+        return run_end_view(result.end, None)
+    from pyfuncdbg.ui.commands.lt import LT
+    return run_end_view(result.end, LT.view(result.tensors))
 
 
 def _known_only(suggestions: Sequence[Suggestion], names: set[str]) -> tuple[Suggestion, ...]:

@@ -65,9 +65,10 @@ sys.addaudithook(lambda event, args: opened.append(args[0]) if event == 'open' a
 
 @pytest.mark.parametrize(('lines', 'reads'), [('p x\nw\nlist\nnext\nargs\np y\nb\ncont\n', False), ('calls\ncont\n', True)])
 def test_the_trace_is_read_when_a_command_asks_for_it(lines: str, reads: bool, tmp_path: Path) -> None:
-    source = OPENED + MODEL.replace('range(3)', 'range(1)') + 'print(bool(opened))\n'
+    source = OPENED + MODEL.replace('range(3)', 'range(1)') + (
+        'print(bool(opened), "pyfuncdbg.observers.record.trace" in sys.modules)\n')
     done = run(tmp_path, '--break', 'twice', given=lines, source=source)
-    assert (done.returncode, done.stdout) == (0, f'0\n{reads}\n'), done.stderr
+    assert (done.returncode, done.stdout) == (0, f'0\n{reads} {reads}\n'), done.stderr
 
 
 @pytest.mark.parametrize('words', ['twice if x[0] == 1', 'twice  if(x[0] == 1)', 'model.py:5 if x[0] == 1'])
