@@ -2,20 +2,13 @@
 
 Hosts put a function that reads it into the attributes of a site, for it changes as the program builds on: a dataset may
 call a function that was traced long before. Observers read it on the threads of calls, and whenever they gather facts.
-
-For cards and judges of `doctor` also the mismatches between the outputs that `Tout` declares and those of a call, where the
-framework does not check: pure, from saved data, on any thread.
 """
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyfuncdbg.hooks.traits import op_traits
-
-if TYPE_CHECKING:
-    from pyfuncdbg.hooks.diagnosis import SiteView, TensorView
 
 SURROUNDINGS = '_surroundings'
 """The attribute: a function without arguments that gives plain data by name, or nothing where the graph is gone."""
@@ -79,37 +72,3 @@ def _next_outputs(tensor: Any, list_returns: ListReturns, ends: set[str]) -> Ite
     for name, tensors in list_returns(tensor):
         ends.add(name)
         yield from tensors
-
-
-_NUMBERS = re.compile(r'u?int\d+|float\d+|bfloat16|complex\d+|bool|string')
-
-
-def declared_dtype(site: SiteView, slot: int) -> str:
-    """The dtype that `Tout` declares of output `slot` of a `site`; '' if unknown."""
-    dtypes = site.attrs.get('Tout')
-    name = dtypes[slot] if isinstance(dtypes, list) and slot < len(dtypes) else None
-    return name if isinstance(name, str) and _NUMBERS.fullmatch(name) else ''
-
-
-def declared_shape(shapes: object, slot: int) -> list[int | None] | None:
-    """The shape of output `slot` in a list of shapes from a log; None if it has none."""
-    shape = shapes[slot] if isinstance(shapes, list) and slot < len(shapes) else None
-    return shape if isinstance(shape, list) and all(size is None or type(size) is int for size in shape) else None
-
-
-def matches_shape(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
-    """Whether a shape is one that was declared; None declares nothing."""
-    return declared is None or (len(shape) == len(declared) and all(
-        wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
-
-
-def contradicted_declaration(site: SiteView, slot: int, tensor: TensorView) -> str:
-    """The declaration, such as 'float32 [2]', of output `slot` of a `site` that its `tensor` contradicts; '' if none."""
-    if tensor.absent or site.kind != 'python':
-        return ''
-    dtype, shape = declared_dtype(site, slot), declared_shape(site.attrs.get(DECLARED_SHAPES), slot)
-    true_dtype = not dtype or dtype == tensor.dtype or not _NUMBERS.fullmatch(tensor.dtype)
-    if true_dtype and matches_shape(tensor.shape, shape):
-        return ''
-    sizes = '' if shape is None else f' [{", ".join(map(str, shape))}]'
-    return f'{dtype}{sizes}'.strip()

@@ -5,7 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.hooks.graph_context import contradicted_declaration
+from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.error import error_panel

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.hooks.graph_context import contradicted_declaration
+from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
 from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.debug.cards.node_card import NodeCard, NodeInput, NodeOutput
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason

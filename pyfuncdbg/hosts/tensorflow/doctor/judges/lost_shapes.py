@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from pyfuncdbg.hooks.declared_outputs import declared_shape, matches_shape
 from pyfuncdbg.hooks.diagnosis import CallView, Evidence, Figure, Finding, SiteView, Spot
-from pyfuncdbg.hooks.graph_context import DATASET, DECLARED_SHAPES, declared_shape, matches_shape
+from pyfuncdbg.hooks.graph_context import DATASET, DECLARED_SHAPES
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, call_at, call_of
 
 _OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape .*<unknown>|'

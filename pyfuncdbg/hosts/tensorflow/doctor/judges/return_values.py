@@ -11,8 +11,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from pyfuncdbg.hooks.declared_outputs import declared_dtype
 from pyfuncdbg.hooks.diagnosis import Evidence, Figure, Finding, RecordedFact, Spot
-from pyfuncdbg.hooks.graph_context import declared_dtype
 from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_of
 
