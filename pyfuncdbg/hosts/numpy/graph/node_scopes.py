@@ -15,11 +15,11 @@ from pyfuncdbg.hosts.numpy.graph.device import canonical, place
 class Group:
     """The ops named by one `control_dependencies`, and the nodes made under it."""
 
-    __slots__ = ('made', 'ops')
+    __slots__ = ('ops', 'ops_under')
 
     def __init__(self, ops: Sequence[Any]) -> None:
         self.ops = tuple(ops)
-        self.made: set[Any] = set()
+        self.ops_under: set[Any] = set()
 
 
 class ControlStack:
@@ -45,14 +45,14 @@ class ControlStack:
         is an op of, is waited for anyway."""
         found: dict[Any, None] = {}
         for group in self.groups:
-            if not any(op in group.made for op in producers):
+            if not any(op in group.ops_under for op in producers):
                 found.update(dict.fromkeys(op for op in group.ops if op not in producers))
         return list(found)
 
     def add(self, op: Any) -> None:
         """A node was made under the groups in force."""
         for group in self.groups:
-            group.made.add(op)
+            group.ops_under.add(op)
 
 
 class DeviceScopes:

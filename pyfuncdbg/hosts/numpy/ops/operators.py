@@ -120,12 +120,12 @@ def install(cls: type, read: Operator | None = None) -> None:
     """
     if read is not None:
         for name, words in _IN_PLACE.items():
-            _put(cls, f'__i{name}__', _refused(*words))
+            _set_method(cls, f'__i{name}__', _refused(*words))
     for name, (forward, reflected) in _PAIRS.items():
-        _put(cls, f'__{name}__', forward if read is None else _reading(read, forward))
-        _put(cls, f'__r{name}__', reflected if read is None else _reading(read, reflected))
+        _set_method(cls, f'__{name}__', forward if read is None else _reading(read, forward))
+        _set_method(cls, f'__r{name}__', reflected if read is None else _reading(read, reflected))
     for name, operator in _SINGLE.items():
-        _put(cls, f'__{name}__', operator if read is None else _reading(read, operator))
+        _set_method(cls, f'__{name}__', operator if read is None else _reading(read, operator))
 
 
 def _reading(read: Operator, operator: Operator) -> Operator:
@@ -134,7 +134,7 @@ def _reading(read: Operator, operator: Operator) -> Operator:
     return operate
 
 
-def _put(cls: type, name: str, function: Operator) -> None:
+def _set_method(cls: type, name: str, function: Operator) -> None:
     function.__name__ = name
     function.__qualname__ = f'{cls.__name__}.{name}'
     setattr(cls, name, function)
@@ -142,7 +142,7 @@ def _put(cls: type, name: str, function: Operator) -> None:
 
 def _shorten(sign: str, op: str, allowed: Sequence[DType], node: str) -> None:
     """Let an operator between eager tensors take the short way first."""
-    _put(EagerTensor, f'__{sign}__', fast_path.binary(lookup(op), allowed, _PAIRS[sign][0], node))
+    _set_method(EagerTensor, f'__{sign}__', fast_path.binary(lookup(op), allowed, _PAIRS[sign][0], node))
 
 
 def _compared(function: Callable[..., Tensor], otherwise: bool) -> Callable[[Any, Any], Tensor]:

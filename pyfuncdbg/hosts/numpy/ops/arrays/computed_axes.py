@@ -55,11 +55,12 @@ def tensordot(a: Tensor, b: Tensor, axes: Any, product: Any, name: str) -> Tenso
     Raises:
         ValueError: The numbers of axes differ.
     """
-    left, right = _contracted(a, axes)
-    (matrix_a, free_a, known_a), (matrix_b, free_b, known_b) = _as_matrix(a, left, False), _as_matrix(b, right, True)
+    axes_a, axes_b = _contracted(a, axes)
+    (matrix_a, free_a, free_shape_a), (matrix_b, free_b, free_shape_b) = _as_matrix(a, axes_a, False), _as_matrix(b, axes_b,
+                                                                                                                  True)
     result: Any = reshape(product(matrix_a, matrix_b), concat([free_a, free_b], 0), name)
-    if known_a is not None and known_b is not None:
-        result.set_shape(TensorShape([*known_a, *known_b]))
+    if free_shape_a is not None and free_shape_b is not None:
+        result.set_shape(TensorShape([*free_shape_a, *free_shape_b]))
     return result
 
 
@@ -74,33 +75,33 @@ def _contracted(a: Tensor, axes: Any) -> tuple[Any, Any]:
         return both[0], both[1]
     if len(axes) != 2:
         raise ValueError(f'`axes` must be an integer or have length 2. Received {axes}.')
-    left, right = axes
-    if isinstance(left, Integers) and isinstance(right, Integers):
-        left, right = [left], [right]
-    if len(left) != len(right):
-        raise ValueError(f'Different number of contraction axes `a` and `b`, {len(left)} != {len(right)}.')
-    return left, right
+    axes_a, axes_b = axes
+    if isinstance(axes_a, Integers) and isinstance(axes_b, Integers):
+        axes_a, axes_b = [axes_a], [axes_b]
+    if len(axes_a) != len(axes_b):
+        raise ValueError(f'Different number of contraction axes `a` and `b`, {len(axes_a)} != {len(axes_b)}.')
+    return axes_a, axes_b
 
 
 def _as_matrix(x: Tensor, axes: Any, flipped: bool) -> tuple[Tensor, Tensor, Sequence[int | None] | None]:
     """`x` as a matrix, with the sizes of its other axes: those of the run, and those that are known before."""
-    sizes, count, known = sizes_of(x), x.shape.rank, None
+    sizes, count, free_shape = sizes_of(x), x.shape.rank, None
     if count is not None and isinstance(axes, (list, tuple)) and all(isinstance(one, Integers) for one in axes):
         places = [int(one) % count for one in axes]
         others = [i for i in range(count) if i not in places]
-        known = [x.shape[i] for i in others]
-        taken, free = constant(np.array(places, np.int32)), constant(np.array(others, np.int32))
+        free_shape = [x.shape[i] for i in others]
+        contracted, free = constant(np.array(places, np.int32)), constant(np.array(others, np.int32))
     else:
-        taken = convert_to_tensor(axes, dtypes.int32, name='axes')
-        taken = where(taken >= 0, taken, taken + rank(x))
-        free = apply('ListDiff', (range_of(rank(x)), taken), {'out_idx': dtypes.int32})[0]
-    free_sizes, taken_sizes = _gathered(sizes, free), _gathered(sizes, taken)
-    lengths = [reduce_prod(free_sizes), reduce_prod(taken_sizes)]
-    order = [free, taken]
+        contracted = convert_to_tensor(axes, dtypes.int32, name='axes')
+        contracted = where(contracted >= 0, contracted, contracted + rank(x))
+        free = apply('ListDiff', (range_of(rank(x)), contracted), {'out_idx': dtypes.int32})[0]
+    free_sizes, contracted_sizes = _gathered(sizes, free), _gathered(sizes, contracted)
+    lengths = [reduce_prod(free_sizes), reduce_prod(contracted_sizes)]
+    order = [free, contracted]
     if flipped:
         lengths.reverse()
         order.reverse()
-    return reshape(transpose(x, concat(order, 0)), stack(lengths)), free_sizes, known
+    return reshape(transpose(x, concat(order, 0)), stack(lengths)), free_sizes, free_shape
 
 
 def _gathered(sizes: Tensor, axes: Tensor) -> Tensor:

@@ -134,12 +134,13 @@ _arange: Any = np.arange
 
 def _range(start: Any, limit: Any, delta: Any) -> Any:
     if start.ndim or limit.ndim or delta.ndim:
-        start, limit, delta = (_one(value, label) for value, label in ((start, 'start'), (limit, 'limit'), (delta, 'delta')))
+        start, limit, delta = (_only_element(value, label)
+                               for value, label in ((start, 'start'), (limit, 'limit'), (delta, 'delta')))
     _check_range(start, limit, delta)
     return _arange(start, limit, delta, start.dtype)
 
 
-def _one(value: Any, label: str) -> Any:
+def _only_element(value: Any, label: str) -> Any:
     """The number in a tensor of one element, whatever its rank, as TensorFlow takes it."""
     if value.size != 1:
         raise invalid(f'{label} must be a scalar, not shape [{",".join(map(str, value.shape))}]')
@@ -155,10 +156,10 @@ def _check_range(start: Any, limit: Any, delta: Any) -> None:
 
 
 def _range_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
-    known = [constant_value(t) for t in inputs]
-    if any(v is None or v.size != 1 for v in known):
+    constants = [constant_value(t) for t in inputs]
+    if any(v is None or v.size != 1 for v in constants):
         return [(inputs[0].dtype, unknown(1))]
-    start, limit, delta = (v.reshape(-1)[0] for v in known)
+    start, limit, delta = (v.reshape(-1)[0] for v in constants)
     try:
         _check_range(start, limit, delta)
     except InvalidArgumentError as error:
@@ -185,7 +186,7 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
 
 
 def _linspace(start: Any, stop: Any, num: Any) -> Any:
-    num = _one(num, 'num') if num.ndim else num
+    num = _only_element(num, 'num') if num.ndim else num
     if num <= 0:
         raise invalid(f'Requires num > 0: {num}')
     return np.linspace(start, stop, int(num), dtype=start.dtype, axis=0)
@@ -215,9 +216,9 @@ def count(value: Any, label: str, hint: DType | None = None) -> Tensor:
     """
     tensor = convert_to_tensor(value, dtype_hint=hint, name=label)
     if not tensor.dtype.is_integer:
-        shown = constant_value(tensor)
+        number = constant_value(tensor)
         raise TypeError(f'Argument `tensor` (name: {label}) must be of type integer. Received `tensor` = '
-                        f'{tensor if shown is None else shown} of dtype: {tensor.dtype}')
+                        f'{tensor if number is None else number} of dtype: {tensor.dtype}')
     return tensor
 
 
@@ -227,9 +228,9 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     if start.dtype.is_integer:
         start, stop = cast(start, dtypes.float64), cast(stop, dtypes.float64)
     num = count(num, 'num')
-    known = ints(num)
-    if known is not None and known[0] <= 0:
-        if known[0]:
+    length = ints(num)
+    if length is not None and length[0] <= 0:
+        if length[0]:
             range(1, num)                               # refuses it
         return fill([0, *start.shape.as_list()], constant(start.dtype.as_numpy_dtype(0)))
     spaced = apply('LinSpace', (start, stop, num), None, name or 'linspace')
@@ -274,8 +275,8 @@ def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = Non
     Raises:
         TypeError: The dtypes of the values and `dtype` differ.
     """
-    given = next((v.dtype for v in (on_value, off_value) if isinstance(v, Tensor)), None)
-    kind = as_dtype(dtype) if dtype is not None else given
+    value_dtype = next((v.dtype for v in (on_value, off_value) if isinstance(v, Tensor)), None)
+    kind = as_dtype(dtype) if dtype is not None else value_dtype
     if kind is None:
         kind = dtypes.float32 if on_value is None and off_value is None else convert_to_tensor(
             on_value if on_value is not None else off_value).dtype
@@ -288,13 +289,13 @@ def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = Non
 
 
 def _check_values(on: Any, off: Any, kind: DType | None) -> None:
-    given = [(label, convert_to_tensor(value).dtype) for label, value in (('on_value', on), ('off_value', off))
-             if value is not None and current_graph() is None]
-    for label, dtype in given:
+    named_dtypes = [(label, convert_to_tensor(value).dtype) for label, value in (('on_value', on), ('off_value', off))
+                    if value is not None and current_graph() is None]
+    for label, dtype in named_dtypes:
         if kind is not None and dtype is not kind:
             raise TypeError(f'dtype {dtype} of {label} does not match dtype parameter {kind}')
-    if len(given) == 2 and given[0][1] is not given[1][1]:
-        raise TypeError(f'dtype {given[0][1]} of on_value does not match dtype {given[1][1]} of off_value')
+    if len(named_dtypes) == 2 and named_dtypes[0][1] is not named_dtypes[1][1]:
+        raise TypeError(f'dtype {named_dtypes[0][1]} of on_value does not match dtype {named_dtypes[1][1]} of off_value')
 
 
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = dtypes.float32,
@@ -346,5 +347,5 @@ def meshgrid(*args: Any, indexing: str = 'xy', name: str | None = None) -> list[
         order = [1, 0, *np.arange(2, count).tolist()] if indexing == 'xy' and count > 1 else np.arange(count).tolist()
         rows = [reshape(v, [-1 if order[i] == axis else 1 for axis in np.arange(count)]) for i, v in enumerate(vectors)]
         sizes = [apply('Size', (vectors[order[axis]],), {'out_type': dtypes.int32}) for axis in np.arange(count)]
-        whole = apply('Pack', sizes, {'axis': 0, 'N': count})
-        return [apply('BroadcastTo', (row, whole)) for row in rows]
+        full_shape = apply('Pack', sizes, {'axis': 0, 'N': count})
+        return [apply('BroadcastTo', (row, full_shape)) for row in rows]

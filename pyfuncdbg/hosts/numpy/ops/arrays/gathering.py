@@ -48,27 +48,27 @@ def _gather(params: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Any:
     if not batch:
         return params.take(indices, at)
     moved = np.moveaxis(params, at, batch)
-    found = moved[(*_grid(params.shape[:batch], indices.ndim - batch), indices)]
+    slices = moved[(*_grid(params.shape[:batch], indices.ndim - batch), indices)]
     # Axes are now: batch, indices, those between batch and `axis`, the rest. TensorFlow has the indices in place of `axis`.
-    order = list(range(found.ndim))
-    own = order[batch:indices.ndim]
+    order = list(range(slices.ndim))
+    index_axes = order[batch:indices.ndim]
     between = order[indices.ndim:indices.ndim + at - batch]
-    return found.transpose(order[:batch] + between + own + order[indices.ndim + at - batch:])
+    return slices.transpose(order[:batch] + between + index_axes + order[indices.ndim + at - batch:])
 
 
 def _gather_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     params, indices, axis = inputs
-    at, sizes, wanted = ints(axis), params.shape.sizes, indices.shape.sizes
-    if sizes is None or wanted is None:
+    at, sizes, index_sizes = ints(axis), params.shape.sizes, indices.shape.sizes
+    if sizes is None or index_sizes is None:
         return [(params.dtype, UNKNOWN)]
     batch = attrs.get('batch_dims', 0)
-    batch += len(wanted) if batch < 0 else 0
+    batch += len(index_sizes) if batch < 0 else 0
     if at is None:
-        return [(params.dtype, unknown(len(sizes) - 1 + len(wanted) - batch))]
+        return [(params.dtype, unknown(len(sizes) - 1 + len(index_sizes) - batch))]
     if not sizes:
         raise ValueError('Shape must be at least rank 1 but is rank 0')
     place = axis_in(at[0], len(sizes))
-    return [(params.dtype, TensorShape.of((*sizes[:place], *wanted[batch:], *sizes[place + 1:])))]
+    return [(params.dtype, TensorShape.of((*sizes[:place], *index_sizes[batch:], *sizes[place + 1:])))]
 
 
 def _gather_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
@@ -81,21 +81,21 @@ def _gather_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 
 def _slices(params: Any, indices: Any, grad: Any) -> IndexedSlices:
     """The gradient where the first axis is indexed: the slices that were taken, with their places."""
-    whole = shape_of(params)
+    dense_shape = shape_of(params)
     count = expand_dims(size(indices), 0)
-    values = reshape(grad, concat([count, whole[1:]], 0))
-    return IndexedSlices(values, reshape(indices, count), whole)
+    values = reshape(grad, concat([count, dense_shape[1:]], 0))
+    return IndexedSlices(values, reshape(indices, count), dense_shape)
 
 
 def _gather_grad(shape: Any, indices: Any, axis: Any, grad: Any, batch_dims: int = 0) -> Any:
     total = np.zeros(shape.tolist(), grad.dtype)
     at = int(axis) % total.ndim
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
-    own = list(range(at, at + indices.ndim - batch))
-    rest = [i for i in range(grad.ndim) if i >= batch and i not in own]
+    index_axes = list(range(at, at + indices.ndim - batch))
+    rest = [i for i in range(grad.ndim) if i >= batch and i not in index_axes]
     moved = np.moveaxis(total, at, batch)
     np.add.at(moved, (*_grid(total.shape[:batch], indices.ndim - batch), indices),
-              grad.transpose([*range(batch), *own, *rest]))
+              grad.transpose([*range(batch), *index_axes, *rest]))
     return total
 
 
@@ -152,30 +152,30 @@ def _coordinates(indices: Any, shape: Sequence[int], batch: int = 0, reads: bool
 def _gather_nd(params: Any, indices: Any, batch_dims: int = 0) -> Any:
     if not params.ndim:
         raise invalid('params must be at least a vector')
-    found = params[_coordinates(indices, params.shape, batch_dims, reads=True)]
-    return np.asarray(found, object) if params.dtype == object else found
+    slices = params[_coordinates(indices, params.shape, batch_dims, reads=True)]
+    return np.asarray(slices, object) if params.dtype == object else slices
 
 
 def _gather_nd_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     params, indices = inputs
-    sizes, wanted = params.shape.sizes, indices.shape.sizes
-    if wanted == ():
+    sizes, index_sizes = params.shape.sizes, indices.shape.sizes
+    if index_sizes == ():
         raise ValueError('Shape must be at least rank 1 but is rank 0')
-    if sizes is None or wanted is None or wanted[-1] is None:
+    if sizes is None or index_sizes is None or index_sizes[-1] is None:
         return [(params.dtype, UNKNOWN)]
-    depth = wanted[-1] + attrs.get('batch_dims', 0)
+    depth = index_sizes[-1] + attrs.get('batch_dims', 0)
     if depth > len(sizes):
-        raise ValueError(f'indices.shape[-1] must be <= params.rank, but saw indices shape: {list(wanted)} and params '
+        raise ValueError(f'indices.shape[-1] must be <= params.rank, but saw indices shape: {list(index_sizes)} and params '
                          f'shape: {list(sizes)}')
-    return [(params.dtype, TensorShape.of((*wanted[:-1], *sizes[depth:])))]
+    return [(params.dtype, TensorShape.of((*index_sizes[:-1], *sizes[depth:])))]
 
 
-def _check_updates(indices: Any, updates: Any, whole: tuple[int, ...]) -> None:
+def _check_updates(indices: Any, updates: Any, shape: tuple[int, ...]) -> None:
     if not indices.ndim:
         raise invalid('Indices shape must have rank at least one. Found:[]')
     outer, depth = indices.ndim - 1, indices.shape[-1]
-    if updates.shape[outer:] != whole[depth:] and updates.shape[:outer] == indices.shape[:-1]:
-        raise invalid(f'Dimensions [{depth},{len(whole)}) of input[shape=[{",".join(map(str, whole))}]] must match '
+    if updates.shape[outer:] != shape[depth:] and updates.shape[:outer] == indices.shape[:-1]:
+        raise invalid(f'Dimensions [{depth},{len(shape)}) of input[shape=[{",".join(map(str, shape))}]] must match '
                       f'dimensions [{outer},{updates.ndim}) of updates[shape=[{",".join(map(str, updates.shape))}]]')
     if updates.shape[:outer] != indices.shape[:-1]:
         shapes = [','.join(map(str, x.shape)) for x in (indices, updates)]
@@ -220,7 +220,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
                 indices=dtypes.int32, shape=dtypes.int32)
 
 
-def _written(tensor: Any, indices: Any, updates: Any, write: Any) -> Any:
+def _scatter_slices(tensor: Any, indices: Any, updates: Any, write: Any) -> Any:
     result = tensor.copy()
     if not indices.ndim:
         raise invalid('Indices shape must have rank at least one. Found:[]')
@@ -244,28 +244,28 @@ def _first_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
 
 def _update_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     _, indices, updates = node.inputs
-    kept = apply('TensorScatterUpdate', (grad, indices, apply('ZerosLike', (updates,))))
-    return [kept, None, apply('GatherNd', (grad, indices), {'batch_dims': 0})]
+    tensor_gradient = apply('TensorScatterUpdate', (grad, indices, apply('ZerosLike', (updates,))))
+    return [tensor_gradient, None, apply('GatherNd', (grad, indices), {'batch_dims': 0})]
 
 
-register(OpDef('TensorScatterUpdate', lambda t, i, u: _written(t, i, u, None), _first_types, _update_gradient))
-register(OpDef('TensorScatterAdd', lambda t, i, u: _written(t, i, u, np.add.at), _first_types,
+register(OpDef('TensorScatterUpdate', lambda t, i, u: _scatter_slices(t, i, u, None), _first_types, _update_gradient))
+register(OpDef('TensorScatterAdd', lambda t, i, u: _scatter_slices(t, i, u, np.add.at), _first_types,
                lambda node, grad: [grad, None, apply('GatherNd', (grad, node.inputs[1]), {'batch_dims': 0})]))
-register(OpDef('TensorScatterSub', lambda t, i, u: _written(t, i, u, np.subtract.at), _first_types,
+register(OpDef('TensorScatterSub', lambda t, i, u: _scatter_slices(t, i, u, np.subtract.at), _first_types,
                lambda node, grad: [grad, None, -apply('GatherNd', (grad, node.inputs[1]), {'batch_dims': 0})]))
 def _extreme_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     """Shared among all that equal the result."""
     tensor, indices, updates = node.inputs
     result = node.outputs[0]
-    kept, written = (cast(apply('Equal', (part, whole)), grad.dtype)
+    chosen_of_tensor, chosen_of_updates = (cast(apply('Equal', (part, whole)), grad.dtype)
                      for part, whole in ((tensor, result), (updates, apply('GatherNd', (result, indices)))))
-    share = grad / (kept + apply('ScatterNd', (indices, written, sizes_of(tensor))))
-    return [share * kept, None, apply('GatherNd', (share, indices)) * written]
+    share = grad / (chosen_of_tensor + apply('ScatterNd', (indices, chosen_of_updates, sizes_of(tensor))))
+    return [share * chosen_of_tensor, None, apply('GatherNd', (share, indices)) * chosen_of_updates]
 
 
-register(OpDef('TensorScatterMax', lambda t, i, u: _written(t, i, u, np.maximum.at), _first_types,
+register(OpDef('TensorScatterMax', lambda t, i, u: _scatter_slices(t, i, u, np.maximum.at), _first_types,
                _extreme_gradient))
-register(OpDef('TensorScatterMin', lambda t, i, u: _written(t, i, u, np.minimum.at), _first_types,
+register(OpDef('TensorScatterMin', lambda t, i, u: _scatter_slices(t, i, u, np.minimum.at), _first_types,
                _extreme_gradient))
 
 
@@ -321,8 +321,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = 'b
         tensor.shape[at:at + count].assert_is_compatible_with(mask.shape)
         sizes = sizes_of(tensor)
         merged = apply('ConcatV2', (sizes[:at], vector([-1]), sizes[at + count:], constant(np.int32(0))))
-        chosen = apply('Squeeze', (apply('Where', (apply('Reshape', (mask, vector([-1]))),)),), {'squeeze_dims': [1]})
-        return gather(apply('Reshape', (tensor, merged)), chosen, axis=at)
+        rows = apply('Squeeze', (apply('Where', (apply('Reshape', (mask, vector([-1]))),)),), {'squeeze_dims': [1]})
+        return gather(apply('Reshape', (tensor, merged)), rows, axis=at)
 
 
 def _dynamic_stitch(*values: Any) -> Any:

@@ -58,18 +58,18 @@ def _concat_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         return [(dtype, unknown(count))]
     place = axis_in(at[0], count)
     rest, total = unknown(count - 1), 0
-    known = True
+    static = True
     for x in parts:
         if x.shape.sizes is None:
-            known = False
+            static = False
             continue
         if len(x.shape.sizes) != count:
             raise ValueError(f'Shape must be rank {count} but is rank {len(x.shape.sizes)}')
         rest = merged(rest, TensorShape.of(x.shape.sizes[:place] + x.shape.sizes[place + 1:]))
         length = x.shape.sizes[place]
-        known, total = known and length is not None, total + (length or 0)
+        static, total = static and length is not None, total + (length or 0)
     assert rest.sizes is not None
-    return [(dtype, TensorShape.of((*rest.sizes[:place], total if known else None, *rest.sizes[place:])))]
+    return [(dtype, TensorShape.of((*rest.sizes[:place], total if static else None, *rest.sizes[place:])))]
 
 
 def _concat_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
@@ -103,7 +103,7 @@ def concat(values: Any, axis: Any, name: str = 'concat') -> Tensor:
         with other.as_default():
             return concat(values, axis, name)
     with scope(name, 'concat') as full:
-        parts = _together(values)
+        parts = _convert_alike(values)
         if not parts and current_graph() is None:
             raise invalid("OpKernel 'ConcatV2' has constraint on attr 'T' not in NodeDef '[N=0, Tidx=DT_INT32]', KernelDef: "
                           '\'op: "ConcatV2" device_type: "CPU" constraint { name: "T" allowed_values { list { type: '
@@ -122,7 +122,7 @@ def concat(values: Any, axis: Any, name: str = 'concat') -> Tensor:
         return apply('ConcatV2', (*parts, axis), {'N': len(parts)}, full or name)
 
 
-def _together(values: Sequence[Any]) -> list[Tensor]:
+def _convert_alike(values: Sequence[Any]) -> list[Tensor]:
     """Tensors of one dtype: that of the first tensor among them."""
     first = next((v.dtype for v in values if isinstance(v, Tensor) or hasattr(v, '_as_tensor')), None)
     return [convert_to_tensor(v, dtype_hint=first, name=f'values_{i}') for i, v in enumerate(values)]
@@ -162,7 +162,7 @@ def stack(values: Any, axis: int = 0, name: str = 'stack') -> Tensor:
     """Tensors of one shape side by side along a new axis."""
     if isinstance(values, Tensor):
         values = unstack(values)
-    parts = _together(list(values))
+    parts = _convert_alike(list(values))
     if not parts:
         return convert_to_tensor(parts, name=name)
     rank = parts[0].shape.rank
@@ -255,10 +255,10 @@ def _split_v_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     length = sizes[place]
     if parts is not None and -1 in parts:
         rest = None if length is None else length - sum(parts) - 1
-        known: list[int | None] = [rest if n == -1 else n for n in parts]
+        static_lengths: list[int | None] = [rest if n == -1 else n for n in parts]
     else:
-        known = [None] * num if parts is None else list(parts)
-    return [(x.dtype, TensorShape.of((*sizes[:place], n, *sizes[place + 1:]))) for n in known]
+        static_lengths = [None] * num if parts is None else list(parts)
+    return [(x.dtype, TensorShape.of((*sizes[:place], n, *sizes[place + 1:]))) for n in static_lengths]
 
 
 register(OpDef('Split', _split, _split_types,
@@ -331,13 +331,13 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 # ---------------------------------------------------------------- reverse
 def _reverse(x: Any, axis: Any) -> Any:
-    seen = set()
+    axes = set()
     for place, at in enumerate(axis.tolist()):
         if not -x.ndim <= at < x.ndim:
             raise invalid(f"'axis'[{place}] = {at} is out of valid range [0, {x.ndim - 1}")
-        if at % x.ndim in seen:
+        if at % x.ndim in axes:
             raise invalid(f'axis {at % x.ndim} specified more than once.')
-        seen.add(at % x.ndim)
+        axes.add(at % x.ndim)
     return np.flip(x, tuple(axis.tolist())) if x.ndim else x
 
 

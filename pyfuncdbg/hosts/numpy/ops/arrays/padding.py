@@ -36,13 +36,13 @@ def _pad(x: Any, paddings: Any, value: Any = 0) -> Any:
 
 def _pad_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, paddings = inputs[:2]
-    sizes, known = x.shape.sizes, constant_value(paddings)
-    if known is None or sizes is None:
+    sizes, amounts = x.shape.sizes, constant_value(paddings)
+    if amounts is None or sizes is None:
         rows = paddings.shape.sizes
         return [(x.dtype, unknown(len(sizes) if sizes is not None else rows[0] if rows else None))]
-    if known.shape != (len(sizes), 2):
-        raise ValueError(f'Shape must be rank {known.shape[0]} but is rank {len(sizes)}')
-    padded = [None if n is None else n + int(p.sum()) for n, p in zip(sizes, known, strict=True)]
+    if amounts.shape != (len(sizes), 2):
+        raise ValueError(f'Shape must be rank {amounts.shape[0]} but is rank {len(sizes)}')
+    padded = [None if n is None else n + int(p.sum()) for n, p in zip(sizes, amounts, strict=True)]
     return [(x.dtype, TensorShape.of(tuple(padded)))]
 
 
@@ -84,10 +84,10 @@ def _mirror_pad_grad(grad: Any, paddings: Any, mode: str = 'REFLECT') -> Any:
 
 def _mirror_pad_grad_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, paddings = inputs
-    sizes, known = x.shape.sizes, constant_value(paddings)
-    if sizes is None or known is None:
+    sizes, amounts = x.shape.sizes, constant_value(paddings)
+    if sizes is None or amounts is None:
         return [(x.dtype, unknown(None if sizes is None else len(sizes)))]
-    padded = [None if n is None else n - int(p.sum()) for n, p in zip(sizes, known, strict=True)]
+    padded = [None if n is None else n - int(p.sum()) for n, p in zip(sizes, amounts, strict=True)]
     return [(x.dtype, TensorShape.of(tuple(padded)))]
 
 
@@ -120,12 +120,12 @@ def pad(tensor: Any, paddings: Any, mode: str = 'CONSTANT', constant_values: Any
 
 def _of_list(tensor: Any, paddings: Any) -> TensorShape:
     """The static shape where a list of paddings has tensors in it that a function captures."""
-    known = [get_static_value(pair) for pair in paddings]
+    amounts = [get_static_value(pair) for pair in paddings]
     sizes = convert_to_tensor(tensor).shape.sizes
-    if sizes is None or len(sizes) != len(known) or any(pair is None or np.shape(pair) != (2,) or any(
-            isinstance(n, Tensor) for n in pair) for pair in known):
+    if sizes is None or len(sizes) != len(amounts) or any(pair is None or np.shape(pair) != (2,) or any(
+            isinstance(n, Tensor) for n in pair) for pair in amounts):
         return UNKNOWN
-    return TensorShape([None if n is None else n + int(sum(pair)) for n, pair in zip(sizes, known, strict=True)])
+    return TensorShape([None if n is None else n + int(sum(pair)) for n, pair in zip(sizes, amounts, strict=True)])
 
 
 def _padded(tensor: Any, paddings: Any, mode: str, constant_values: Any, name: str | None) -> Tensor:

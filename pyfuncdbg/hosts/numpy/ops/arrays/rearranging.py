@@ -131,9 +131,9 @@ def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str
     """The slices of `data` dealt out to `num_partitions` tensors, each to the number that `partitions` has for it."""
     num_partitions = int_attr(num_partitions, 'num_partitions')
     check_least('DynamicPartition', 'num_partitions', num_partitions)
-    found = call('DynamicPartition', {'data': data, 'partitions': partitions}, {'num_partitions': num_partitions}, name,
+    parts = call('DynamicPartition', {'data': data, 'partitions': partitions}, {'num_partitions': num_partitions}, name,
                  partitions=dtypes.int32)
-    return list(found)
+    return list(parts)
 
 
 # ---------------------------------------------------------------- bits
@@ -179,8 +179,8 @@ def _unravel(indices: Any, dims: Any) -> Any:
     total = int(np.prod(dims, dtype=np.int64))
     if np.any(indices < 0) or np.any(indices >= total):
         raise invalid('index is out of bound as with dims')
-    found = np.array(np.unravel_index(np.asarray(indices), dims.tolist()), indices.dtype)
-    return found.reshape(len(dims), *np.shape(indices))
+    coordinates = np.array(np.unravel_index(np.asarray(indices), dims.tolist()), indices.dtype)
+    return coordinates.reshape(len(dims), *np.shape(indices))
 
 
 def _unravel_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:

@@ -48,15 +48,15 @@ def _axes(axes: Any, rank: int) -> tuple[int, ...]:
     Raises:
         InvalidArgumentError: One is out of range or named twice.
     """
-    found = axes.tolist()
-    if type(found) is int:
-        found = [found]
-    if len(found) == 1 and 0 <= found[0] < rank:
-        return tuple(found)
-    for axis in found:
+    numbers = axes.tolist()
+    if type(numbers) is int:
+        numbers = [numbers]
+    if len(numbers) == 1 and 0 <= numbers[0] < rank:
+        return tuple(numbers)
+    for axis in numbers:
         if not -rank <= axis < rank:
             raise invalid(f'Invalid reduction dimension ({axis} for input with {rank} dimension(s)')
-    normal = tuple([axis % rank for axis in found])
+    normal = tuple([axis % rank for axis in numbers])
     if len(set(normal)) != len(normal):
         twice = next(a for a in normal if normal.count(a) > 1)
         raise invalid(f'Invalid reduction arguments: Axes contains duplicate dimension: {twice}')
@@ -73,18 +73,19 @@ def _reducing(op: str, allowed: Allowed | None) -> Callable[[Sequence[TypedInput
 
 def _reduced(shape: TensorShape, axes: TypedInput, keep: bool) -> TensorShape:
     sizes = shape.sizes
-    known = ints(axes)
+    static_axes = ints(axes)
     if sizes is None:
         return UNKNOWN
-    if known is None:
+    if static_axes is None:
         if axes.shape.sizes == (len(sizes),):           # as many axes as there are: all of them
             return TensorShape.of((1,) * len(sizes)) if keep else SCALAR
         return unknown(len(sizes)) if keep else UNKNOWN
-    for axis in known:
+    for axis in static_axes:
         if not -len(sizes) <= axis < len(sizes):
             raise ValueError(f'Invalid reduction dimension {axis} for input with {len(sizes)} dimensions.')
-    gone = {axis % len(sizes) for axis in known}
-    return TensorShape.of(tuple([1 if i in gone else n for i, n in enumerate(sizes) if keep or i not in gone]))
+    reduced_axes = {axis % len(sizes) for axis in static_axes}
+    return TensorShape.of(tuple([1 if i in reduced_axes else n for i,
+                                 n in enumerate(sizes) if keep or i not in reduced_axes]))
 
 
 def _reduction(op: str, reduce: Kernel, allowed: Allowed | None, rule: Rule | None) -> None:
@@ -143,10 +144,10 @@ def _logic(ufunc: Any) -> Kernel:
 def kept_sizes(node: Node) -> Tensor:
     """The sizes of a reduction's output, had it kept the reduced axes with size 1."""
     x, axes = node.inputs
-    sizes, known = x.shape.sizes, ints(axes)
-    if sizes is not None and None not in sizes and known is not None:
-        gone = {axis % len(sizes) for axis in known}
-        return vector([1 if i in gone else n for i, n in enumerate(sizes)])
+    sizes, static_axes = x.shape.sizes, ints(axes)
+    if sizes is not None and None not in sizes and static_axes is not None:
+        reduced_axes = {axis % len(sizes) for axis in static_axes}
+        return vector([1 if i in reduced_axes else n for i, n in enumerate(sizes)])
     shape = sizes_of(x)
     axes = apply('Reshape', (cast(axes, dtypes.int32), vector([-1])))
     rank = apply('Size', (shape,), {'out_type': dtypes.int32})
@@ -173,8 +174,8 @@ def _tiled(x: Any, axes: set[int], grad: Any) -> Any:
     sizes = x.shape.sizes
     if len(axes) < len(sizes) and None in sizes:
         return None
-    kept = [1 if i in axes else n for i, n in enumerate(sizes)]
-    grad = call('Reshape', {'tensor': grad, 'shape': kept}, shape=dtypes.int32)
+    kept_shape = [1 if i in axes else n for i, n in enumerate(sizes)]
+    grad = call('Reshape', {'tensor': grad, 'shape': kept_shape}, shape=dtypes.int32)
     if len(axes) < len(sizes):
         return call('Tile', {'input': grad, 'multiples': [n if i in axes else 1 for i, n in enumerate(sizes)]})
     return apply('Tile', (grad, sizes_of(x)))
@@ -182,10 +183,10 @@ def _tiled(x: Any, axes: set[int], grad: Any) -> Any:
 
 def _mean_rule(node: Node, grad: Tensor) -> Tensor:
     x, y = node.inputs[0], node.outputs[0]
-    whole, part = x.shape.num_elements(), y.shape.num_elements()
+    count_of_x, count_of_y = x.shape.num_elements(), y.shape.num_elements()
     spread = _spread(node, grad)
-    if whole is not None and part is not None:
-        count: Any = constant(np.asarray(whole // max(part, 1)).astype(x.dtype.array)[()])
+    if count_of_x is not None and count_of_y is not None:
+        count: Any = constant(np.asarray(count_of_x // max(count_of_y, 1)).astype(x.dtype.array)[()])
     else:
         size_x, size_y = (apply('Size', (t,), {'out_type': dtypes.int32}) for t in (x, y))
         count = cast(size_x // apply('Maximum', (size_y, constant(np.int32(1)))), x.dtype)
@@ -197,9 +198,9 @@ def _extreme_rule(node: Node, grad: Tensor) -> Tensor:
     x, axes = node.inputs
     sizes = kept_sizes(node)
     y, grad = apply('Reshape', (node.outputs[0], sizes)), apply('Reshape', (grad, sizes))
-    taken = cast(apply('Equal', (y, x)), grad.dtype)
-    count = apply('Reshape', (apply('Sum', (taken, axes), {'keep_dims': False}), sizes))
-    return taken / count * grad
+    is_extreme = cast(apply('Equal', (y, x)), grad.dtype)
+    count = apply('Reshape', (apply('Sum', (is_extreme, axes), {'keep_dims': False}), sizes))
+    return is_extreme / count * grad
 
 
 def _prod_rule(node: Node, grad: Tensor) -> Tensor:
@@ -216,17 +217,17 @@ def _prod_rule(node: Node, grad: Tensor) -> Tensor:
     flat = apply('Reshape', (moved, apply('ConcatV2', (_product(shape, axes), _product(shape, others),
                                                        constant(np.int32(0))))))
     zero = constant(np.int32(0))
-    left = apply('Cumprod', (flat, zero), {'exclusive': True, 'reverse': False})
-    right = apply('Cumprod', (flat, zero), {'exclusive': True, 'reverse': True})
-    rest = apply('Reshape', (conj(left) * conj(right), apply('Shape', (moved,), {'out_type': dtypes.int32})))
+    before = apply('Cumprod', (flat, zero), {'exclusive': True, 'reverse': False})
+    after = apply('Cumprod', (flat, zero), {'exclusive': True, 'reverse': True})
+    rest = apply('Reshape', (conj(before) * conj(after), apply('Shape', (moved,), {'out_type': dtypes.int32})))
     back = apply('Transpose', (rest, apply('InvertPermutation', (order,))))
     return apply('Reshape', (grad * back, shape))
 
 
 def _product(shape: Tensor, axes: Tensor) -> Tensor:
     """The number of elements along some axes, as a vector of one."""
-    chosen = apply('GatherV2', (shape, axes, constant(np.int32(0))), {'batch_dims': 0})
-    return apply('Prod', (chosen, constant(np.int32(0))), {'keep_dims': True})
+    factors = apply('GatherV2', (shape, axes, constant(np.int32(0))), {'batch_dims': 0})
+    return apply('Prod', (factors, constant(np.int32(0))), {'keep_dims': True})
 
 
 _reduction('Sum', _sum, NUMBER, _spread)

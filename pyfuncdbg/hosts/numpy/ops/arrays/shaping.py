@@ -69,21 +69,21 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 
 # ---------------------------------------------------------------- reshape
 def _reshape(x: Any, shape: Any) -> Any:
-    wanted = shape.tolist()
+    sizes = shape.tolist()
     try:
-        return x.reshape(wanted) if wanted or x.dtype.hasobject else x.reshape(())[()]
+        return x.reshape(sizes) if sizes or x.dtype.hasobject else x.reshape(())[()]
     except ValueError:
-        raise invalid(_reshape_fault(x.size, wanted)) from None
+        raise invalid(_reshape_fault(x.size, sizes)) from None
 
 
-def _reshape_fault(count: int, wanted: list[int]) -> str:
-    free = [i for i, n in enumerate(wanted) if n == -1]
+def _reshape_fault(count: int, sizes: list[int]) -> str:
+    free = [i for i, n in enumerate(sizes) if n == -1]
     if len(free) > 1:
         return f'Only one input size may be -1, not both {free[0]} and {free[1]}'
-    negative = next((i for i, n in enumerate(wanted) if n < -1), None)
+    negative = next((i for i, n in enumerate(sizes) if n < -1), None)
     if negative is not None:
-        return f'Size {negative} must be non-negative, not {wanted[negative]}'
-    product = int(np.prod([n for n in wanted if n != -1], dtype=np.int64))
+        return f'Size {negative} must be non-negative, not {sizes[negative]}'
+    product = int(np.prod([n for n in sizes if n != -1], dtype=np.int64))
     asks = f'requires a multiple of {product}' if free else f'has {product}'
     return f'Input to reshape is a tensor with {count} values, but the requested shape {asks}'
 
@@ -93,23 +93,23 @@ def _reshape_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     target = as_static_shape(inputs[1], captures=True)
     if target.sizes is None or (target.is_fully_defined() and x.shape.num_elements() == target.num_elements()):
         return [(x.dtype, target)]
-    known = ints(inputs[1])
+    static_sizes = ints(inputs[1])
     count = x.shape.num_elements()
-    if known is not None and known.count(-1) > 1:
-        raise ValueError(f'Only one input size may be -1, not both {known.index(-1)} and '
-                         f'{known.index(-1, known.index(-1) + 1)}')
+    if static_sizes is not None and static_sizes.count(-1) > 1:
+        raise ValueError(f'Only one input size may be -1, not both {static_sizes.index(-1)} and '
+                         f'{static_sizes.index(-1, static_sizes.index(-1) + 1)}')
     if count is not None and target.is_fully_defined():
         raise ValueError(f'Cannot reshape a tensor with {count} elements to shape {text(target)} '
                          f'({target.num_elements()} elements)')
     fixed = int(np.prod([n for n in x.shape.sizes or () if n is not None], dtype=np.int64))
     if target.is_fully_defined() and fixed and (target.num_elements() or 0) % fixed:
         raise ValueError(f'Dimension size must be evenly divisible by {fixed} but is {target.num_elements()}')
-    if count is not None and known is not None and -1 in known:
-        rest = int(np.prod([n for n in known if n != -1], dtype=np.int64))
+    if count is not None and static_sizes is not None and -1 in static_sizes:
+        rest = int(np.prod([n for n in static_sizes if n != -1], dtype=np.int64))
         if rest and count % rest:
             raise ValueError(f'Dimension size must be evenly divisible by {rest} but is {count}')
         if rest:
-            target = TensorShape.of(tuple([count // rest if n == -1 else n for n in known]))
+            target = TensorShape.of(tuple([count // rest if n == -1 else n for n in static_sizes]))
     return [(x.dtype, target)]
 
 
@@ -181,14 +181,15 @@ def _squeeze_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     sizes = x.shape.sizes
     if sizes is None or (not axes and None in sizes):
         return [(x.dtype, UNKNOWN)]
-    gone = set()
+    removed_axes = set()
     for axis in axes:
         if not -len(sizes) <= axis < len(sizes):
             raise ValueError(f'squeeze_dims[{axis}] not in [{-len(sizes)},{len(sizes)}).')
         if sizes[axis] not in (1, None):
             raise ValueError(f'Can not squeeze dim[{axis % len(sizes)}], expected a dimension of 1, got {sizes[axis]}')
-        gone.add(axis % len(sizes))
-    return [(x.dtype, TensorShape.of(tuple([n for i, n in enumerate(sizes) if (i not in gone if axes else n != 1)])))]
+        removed_axes.add(axis % len(sizes))
+    return [(x.dtype,
+             TensorShape.of(tuple([n for i, n in enumerate(sizes) if (i not in removed_axes if axes else n != 1)])))]
 
 
 register(OpDef('Squeeze', _squeeze, _squeeze_types, _to_input_shape, kernel_attrs=('squeeze_dims',), free=True))
@@ -241,11 +242,11 @@ def _invert_permutation(order: Any) -> Any:
     outside = order[(order < 0) | (order >= len(order))]
     if outside.size:
         raise invalid(f'{outside[0]} is not between 0 and {len(order)}')
-    seen: set[int] = set()
+    places: set[int] = set()
     for place in order.tolist() if len(set(order.tolist())) < len(order) else ():
-        if place in seen:
+        if place in places:
             raise invalid(f'{place} is duplicated in the input.')
-        seen.add(place)
+        places.add(place)
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order), dtype=order.dtype)
     return inverse

@@ -89,23 +89,23 @@ def _strided_slice_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Out
             return [(x.dtype, UNKNOWN)]
         # The positions are not known, but which axes stay is, and a full slice keeps its size.
         begin, end = begin or [0] * count, end or [0] * count
-        found = _static_sizes(_index(begin, end, strides, [None] * len(sizes), **masks), sizes)
-        return [(x.dtype, TensorShape.of(tuple([n if full else None for n, full in found])))]
-    found = _static_sizes(_index(begin, end, strides, sizes, **masks), sizes)
-    return [(x.dtype, TensorShape.of(tuple([n for n, _ in found])))]
+        static_sizes = _static_sizes(_index(begin, end, strides, [None] * len(sizes), **masks), sizes)
+        return [(x.dtype, TensorShape.of(tuple([n if full else None for n, full in static_sizes])))]
+    static_sizes = _static_sizes(_index(begin, end, strides, sizes, **masks), sizes)
+    return [(x.dtype, TensorShape.of(tuple([n for n, _ in static_sizes])))]
 
 
 def _static_sizes(index: Index, sizes: Sequence[int | None]) -> list[tuple[int | None, bool]]:
     """(size, whether the whole axis is kept) of each axis of `x[index]`."""
     result: list[tuple[int | None, bool]] = []
     axis = 0
-    used = sum(1 for item in index if item is not None and item is not Ellipsis)
+    indexed_axes = sum(1 for item in index if item is not None and item is not Ellipsis)
     for item in index:
         if item is None:
             result.append((1, True))
         elif item is Ellipsis:
-            result += [(n, True) for n in sizes[axis:axis + len(sizes) - used]]
-            axis += len(sizes) - used
+            result += [(n, True) for n in sizes[axis:axis + len(sizes) - indexed_axes]]
+            axis += len(sizes) - indexed_axes
         else:
             if isinstance(item, slice):
                 result.append(_slice_size(item, sizes[axis]))
@@ -243,15 +243,15 @@ def _slice(x: Any, begin: Any, size: Any) -> Any:
                       'instead.')
     index = []
     for axis, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
-        whole = x.shape[axis]
-        if not whole and (start or length not in (0, -1)):
+        length_of_axis = x.shape[axis]
+        if not length_of_axis and (start or length not in (0, -1)):
             raise invalid(f'Expected begin[{axis}] == 0 (got {start}) and size[{axis}] == 0 (got {length}) when '
                           f'input.dim_size({axis}) == 0')
-        if not 0 <= start <= whole:
-            raise invalid(f'Expected begin[{axis}] in [0, {whole}], but got {start}')
-        stop = whole if length == -1 else start + length
-        if not start <= stop <= whole:
-            raise invalid(f'Expected size[{axis}] in [0, {whole - start}], but got {length}')
+        if not 0 <= start <= length_of_axis:
+            raise invalid(f'Expected begin[{axis}] in [0, {length_of_axis}], but got {start}')
+        stop = length_of_axis if length == -1 else start + length
+        if not start <= stop <= length_of_axis:
+            raise invalid(f'Expected size[{axis}] in [0, {length_of_axis - start}], but got {length}')
         index.append(slice(start, stop))
     return x[tuple(index)] if index else x
 
@@ -263,16 +263,16 @@ def _slice_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         return [(x.dtype, unknown(None if sizes is None else len(sizes)))]
     if sizes is not None and len(sizes) != len(length):
         raise ValueError(f'Shape must be rank {len(length)} but is rank {len(sizes)}')
-    found: list[int | None] = []
+    result_sizes: list[int | None] = []
     for axis, n in enumerate(length):
-        whole = None if sizes is None else sizes[axis]
+        length_of_axis = None if sizes is None else sizes[axis]
         if n == -1:
-            found.append(None if whole is None or start is None else whole - start[axis])
+            result_sizes.append(None if length_of_axis is None or start is None else length_of_axis - start[axis])
             continue
-        if whole is not None and start is not None and start[axis] + n > whole:
-            raise ValueError(f'Expected size[{axis}] in [0, {whole - start[axis]}], but got {n}')
-        found.append(n)
-    return [(x.dtype, TensorShape.of(tuple(found)))]
+        if length_of_axis is not None and start is not None and start[axis] + n > length_of_axis:
+            raise ValueError(f'Expected size[{axis}] in [0, {length_of_axis - start[axis]}], but got {n}')
+        result_sizes.append(n)
+    return [(x.dtype, TensorShape.of(tuple(result_sizes)))]
 
 
 def _slice_gradient(node: Node, grad: Tensor) -> Sequence[Any]:

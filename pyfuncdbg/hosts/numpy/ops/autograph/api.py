@@ -75,7 +75,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
     """
     function = _function(entity)
     try:
-        made = convert_function(function, operators)
+        converted = convert_function(function, operators)
     except NoSourceError as error:
         raise ConversionError(f'converting {entity}: {type(error).__name__}: {error}') from error
 
@@ -83,7 +83,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         with conversion(recursive):
-            return made(*args, **kwargs)
+            return converted(*args, **kwargs)
     return call
 
 
@@ -95,12 +95,12 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
     """
     function = _function(entity)
     try:
-        made = tree(function.__code__, function.__globals__)
+        converted = tree(function.__code__, function.__globals__)
     except NoSourceError as error:
         raise ConversionError(f'converting {entity}: {type(error).__name__}: {error}') from error
-    if made is None:
+    if converted is None:
         return inspect.cleandoc(inspect.getsource(function))
-    node = made[0]
+    node = converted[0]
     node.decorator_list, node.name = [], f'tf__{node.name}'
     return ast.unparse(node) + '\n'
 

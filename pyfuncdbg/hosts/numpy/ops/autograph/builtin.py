@@ -71,9 +71,9 @@ def len_(values: Any) -> Any:
 
 def range_(start: Any, stop: Any = _NOT_GIVEN, step: Any = _NOT_GIVEN) -> Any:
     """`range`: over tensors a tensor, which a `for` counts through."""
-    given = [one for one in (start, stop, step) if one is not _NOT_GIVEN]
-    if not any(is_tensor(one) for one in given):
-        return builtins.range(*given)
+    arguments = [one for one in (start, stop, step) if one is not _NOT_GIVEN]
+    if not any(is_tensor(one) for one in arguments):
+        return builtins.range(*arguments)
     if step is not _NOT_GIVEN:
         return filling.range(start, stop, step)
     if stop is not _NOT_GIVEN:

@@ -60,17 +60,17 @@ def if_stmt(test: Any, body: Part, orelse: Part, names: Sequence[str], composite
     test = checked_condition(test, 'if statement')
     state = VariableState(names, composites, (body, orelse))
     before = state.get()
-    found: dict[str, tuple[Any, ...]] = {}
+    results_by_branch: dict[str, tuple[Any, ...]] = {}
 
     def run(block: Part, branch: str) -> Callable[[], Any]:
         def within() -> Any:
             state.set(before)
             block()
-            found[branch] = given = state.get()[:outputs]
-            _check_branch(given, names, branch)
-            if len(found) == 2:
-                _check_branches(found['main'], found['else'], names)
-            return given if outputs else (0,)
+            results_by_branch[branch] = branch_results = state.get()[:outputs]
+            _check_branch(branch_results, names, branch)
+            if len(results_by_branch) == 2:
+                _check_branches(results_by_branch['main'], results_by_branch['else'], names)
+            return branch_results if outputs else (0,)
         return within
     results = cond(test, run(body, 'main'), run(orelse, 'else'))
     state.set((*results[:outputs], *before[outputs:]))
@@ -111,8 +111,8 @@ def assert_stmt(test: Any, message: Part) -> Any:
     if not is_tensor(test):
         assert test, message()
         return None
-    shown = message()
-    return Assert(as_tensor(test), shown if isinstance(shown, list) else [shown])
+    data = message()
+    return Assert(as_tensor(test), data if isinstance(data, list) else [data])
 
 
 # ---------------------------------------------------------------- expressions
@@ -120,14 +120,14 @@ def if_exp(test: Any, body: Part, orelse: Part, text: str) -> Any:
     """`body if test else orelse`; `text` is the condition."""
     if not is_tensor(test):
         return body() if test else orelse()
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
 
     def run(block: Part, branch: str) -> Part:
         def within() -> Any:
-            found[branch] = block()
-            if len(found) == 2:
-                _check_pair(text, found['main'], found['else'])
-            return found[branch]
+            results[branch] = block()
+            if len(results) == 2:
+                _check_pair(text, results['main'], results['else'])
+            return results[branch]
         return within
     return cond(as_tensor(test), run(body, 'main'), run(orelse, 'else'))
 

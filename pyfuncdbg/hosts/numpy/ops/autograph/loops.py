@@ -97,10 +97,10 @@ def _over_tensor(values: Tensor, stop: Test | None, body: Callable[[Any], Any], 
     def get() -> tuple[Any, ...]:
         return (index, *state.get())
 
-    def put(given: Sequence[Any]) -> None:
+    def put(values: Sequence[Any]) -> None:
         nonlocal index
-        index = given[0]
-        state.set(given[1:])
+        index = values[0]
+        state.set(values[1:])
 
     def step() -> None:
         nonlocal index
@@ -121,14 +121,14 @@ def _over_range(values: SymbolicTensor, stop: Test | None, body: Callable[[Any],
     current: Any = start
 
     def get() -> tuple[Any, ...]:
-        found = (current if name == options.get('iterate_names') and isinstance(value, Undefined) else value
-                 for name, value in zip(state.names, state.get(), strict=True))
-        return (current, *found)
+        values = (current if name == options.get('iterate_names') and isinstance(value, Undefined) else value
+                  for name, value in zip(state.names, state.get(), strict=True))
+        return (current, *values)
 
-    def put(given: Sequence[Any]) -> None:
+    def put(values: Sequence[Any]) -> None:
         nonlocal current
-        current = given[0]
-        state.set(given[1:])
+        current = values[0]
+        state.set(values[1:])
 
     def step() -> None:
         nonlocal current
@@ -136,8 +136,8 @@ def _over_range(values: SymbolicTensor, stop: Test | None, body: Callable[[Any],
         current = current + delta
 
     def test() -> Any:
-        known = get_static_value(delta)
-        if known is not None:
-            return current < limit if known >= 0 else current > limit
+        step = get_static_value(delta)
+        if step is not None:
+            return current < limit if step >= 0 else current > limit
         return logical_or(logical_and(delta >= 0, current < limit), logical_and(delta < 0, current > limit))
     traced_loop(_until(test, stop), step, LoopVariables(('<internal iterate>', *state.names), get, put), options)

@@ -44,13 +44,13 @@ def traced_loop(test: Callable[[], Any], body: Callable[[], Any], variables: Loo
     first = original = variables.get()
     invariants = {id(value): shape for value, shape in options.get('shape_invariants', ())}
     missing = tuple(_has_no_value(value) for value in first)
-    once = any(missing)
+    has_flag = any(missing)
     shapes = [invariants.get(id(value)) for value in first]
-    if once:
+    if has_flag:
         first, extra = _filled(body, variables, first, missing, shapes)
-        shapes = [known if known is not None else more for known, more in zip(shapes, extra, strict=True)]
-    given = any(shape is not None for shape in shapes)
-    skipped = int(once)
+        shapes = [invariant if invariant is not None else more for invariant, more in zip(shapes, extra, strict=True)]
+    has_invariants = any(shape is not None for shape in shapes)
+    skipped = int(has_flag)
 
     def asks(*values: Any) -> Any:
         variables.set(values[skipped:])
@@ -59,16 +59,16 @@ def traced_loop(test: Callable[[], Any], body: Callable[[], Any], variables: Loo
     def step(*values: Any) -> Any:
         variables.set(values[skipped:])
         body()
-        found = variables.get()
-        _check_variables(first, values[skipped:], found, variables.names, shapes if given else None)
-        return (True, *found) if once else found
+        results = variables.get()
+        _check_variables(first, values[skipped:], results, variables.names, shapes if has_invariants else None)
+        return (True, *results) if has_flag else results
     arguments = {key: value for key, value in options.items() if key not in ('iterate_names', 'shape_invariants')}
-    if given:
+    if has_invariants:
         matching = tuple(nest.map_structure(lambda _: None, value) if shape is None else shape
                          for value, shape in zip(first, shapes, strict=True))
-        arguments['shape_invariants'] = (None, *matching) if once else matching
-    results = while_loop(asks, step, (False, *first) if once else first, **arguments)
-    if once:
+        arguments['shape_invariants'] = (None, *matching) if has_flag else matching
+    results = while_loop(asks, step, (False, *first) if has_flag else first, **arguments)
+    if has_flag:
         results = _after_one(results, variables.names, missing, original)
     variables.set(results)
 
@@ -79,9 +79,9 @@ def _has_no_value(value: Any) -> bool:
 
 def _after_one(results: Sequence[Any], names: Sequence[str], missing: Sequence[bool], original: Sequence[Any]) -> Any:
     """The results, if there was an iteration: without one some variables have no value."""
-    wanted = ', '.join('the function return value' if isinstance(value, UndefinedReturnValue) else name
-                       for name, without, value in zip(names, missing, original, strict=True) if without)
-    checked = Assert(results[0], [f'loop must iterate at least once to initialize {wanted}'])
+    missing_names = ', '.join('the function return value' if isinstance(value, UndefinedReturnValue) else name
+                              for name, without, value in zip(names, missing, original, strict=True) if without)
+    checked = Assert(results[0], [f'loop must iterate at least once to initialize {missing_names}'])
     graph = context.current_graph()
     if graph is None:
         return results[1:]
@@ -102,8 +102,8 @@ def _filled(body: Callable[[], Any], variables: LoopVariables, first: Sequence[A
             variables.set(nest.map_structure(_stand_in, tuple(first)))
             body()
             after = variables.get()
-        pairs = [_like(made, shape, value) if without else (value, None)
-                 for value, without, made, shape in zip(first, missing, after, shapes, strict=True)]
+        pairs = [_like(result, shape, value) if without else (value, None)
+                 for value, without, result, shape in zip(first, missing, after, shapes, strict=True)]
         first, extra = tuple(value for value, _ in pairs), tuple(shape for _, shape in pairs)
     except (UnboundLocalError, TypeError, ValueError, KeyError) as error:
         problem = (f'Note: AutoGraph tried to define it automatically, but ran into a {type(error).__name__}: {error}')
@@ -115,38 +115,38 @@ def _filled(body: Callable[[], Any], variables: LoopVariables, first: Sequence[A
 
 def _stand_in(value: Any) -> Any:
     if isinstance(value, (*PYTHON_VALUES, np.generic)):
-        known = convert_to_tensor(value)
-        return placeholder(known.dtype, known.shape)
+        tensor = convert_to_tensor(value)
+        return placeholder(tensor.dtype, tensor.shape)
     return value
 
 
-def _like(made: Any, shape: Any, value: Any) -> tuple[Any, Any]:
+def _like(value_after: Any, shape: Any, value: Any) -> tuple[Any, Any]:
     """Zeros of the kind that an iteration makes, and a shape that is wider than theirs where it must be."""
-    if made is None or isinstance(made, (Undefined, UndefinedReturnValue)):
+    if value_after is None or isinstance(value_after, (Undefined, UndefinedReturnValue)):
         return value, None
-    if isinstance(made, (int, float)):
-        return type(made)(0), None
-    if isinstance(made, Tensor):
-        wide = TensorShape(shape) if shape is not None else made.shape
+    if isinstance(value_after, (int, float)):
+        return type(value_after)(0), None
+    if isinstance(value_after, Tensor):
+        wide = TensorShape(shape) if shape is not None else value_after.shape
         if wide.rank is None:
-            return zeros((), made.dtype), wide
-        sizes = [size if size is not None else (known or 0)
-                 for size, known in zip(made.shape.as_list(), wide.as_list(), strict=True)]
-        return zeros(sizes, made.dtype), wide if None in made.shape.as_list() else None
-    if nest.is_nested(made):
-        pairs = [_like(leaf, None, None) for leaf in nest.flatten(made)]
-        return (nest.pack_sequence_as(made, [one for one, _ in pairs]),
-                nest.pack_sequence_as(made, [one for _, one in pairs]))
-    raise TypeError(f"Found an unsupported type '{type(made).__name__}' while creating placeholder for {made}. Supported "
-                    'types include Tensor, int, float, bool, list, tuple or dict.')
+            return zeros((), value_after.dtype), wide
+        sizes = [size if size is not None else (size_after or 0)
+                 for size, size_after in zip(value_after.shape.as_list(), wide.as_list(), strict=True)]
+        return zeros(sizes, value_after.dtype), wide if None in value_after.shape.as_list() else None
+    if nest.is_nested(value_after):
+        pairs = [_like(leaf, None, None) for leaf in nest.flatten(value_after)]
+        return (nest.pack_sequence_as(value_after, [one for one, _ in pairs]),
+                nest.pack_sequence_as(value_after, [one for _, one in pairs]))
+    raise TypeError(f"Found an unsupported type '{type(value_after).__name__}' while creating placeholder for "
+                    f'{value_after}. Supported types include Tensor, int, float, bool, list, tuple or dict.')
 
 
 def _check_first(first: Sequence[Any], names: Sequence[str], after: Sequence[Any] | None, problem: str | None) -> None:
     """Refuse variables that must have a value before the loop."""
-    for name, value, made in zip(names, first, after or (None,) * len(names), strict=True):
+    for name, value, value_after in zip(names, first, after or (None,) * len(names), strict=True):
         if isinstance(value, UndefinedReturnValue):
-            if made is not None and not isinstance(made, UndefinedReturnValue):
-                raise ValueError(f'the return value from a TensorFlow loop may only be a {_LEGAL}; got {type(made)}')
+            if value_after is not None and not isinstance(value_after, UndefinedReturnValue):
+                raise ValueError(f'the return value from a TensorFlow loop may only be a {_LEGAL}; got {type(value_after)}')
             raise NotImplementedError('a return statement cannot be placed inside this TensorFlow loop; this may happen if '
                                       'a return statement depends on a static Python condition such as a hyperparameter')
         if value is None:
@@ -156,11 +156,11 @@ def _check_first(first: Sequence[Any], names: Sequence[str], after: Sequence[Any
 
 
 # ---------------------------------------------------------------- one iteration
-def _check_variables(first: Sequence[Any], entry: Sequence[Any], found: Sequence[Any], names: Sequence[str],
+def _check_variables(first: Sequence[Any], entry: Sequence[Any], results: Sequence[Any], names: Sequence[str],
                      shapes: Sequence[Any] | None) -> None:
     """Refuse variables that are not the same kind of thing after an iteration."""
     for i, name in enumerate(names):
-        for a, b in ((first[i], entry[i]), (entry[i], found[i])):
+        for a, b in ((first[i], entry[i]), (entry[i], results[i])):
             try:
                 nest.assert_same_structure(as_tensor(a), as_tensor(b), expand_composites=True)
             except (ValueError, TypeError) as error:
@@ -168,7 +168,7 @@ def _check_variables(first: Sequence[Any], entry: Sequence[Any], found: Sequence
                                 f'{error}') from error
         invariants = nest.flatten(shapes[i]) if shapes is not None and shapes[i] is not None else None
         for at, (start, before, after) in enumerate(zip(nest.flatten(first[i]), nest.flatten(entry[i]),
-                                                        nest.flatten(found[i]), strict=True)):
+                                                        nest.flatten(results[i]), strict=True)):
             _check_variable(name, start, before, after, invariants[at] if invariants is not None else None)
 
 
@@ -202,4 +202,5 @@ def _within(shape: TensorShape, wide: TensorShape) -> bool:
         return True
     if shape.rank != wide.rank:
         return False
-    return all(known is None or size == known for size, known in zip(shape.as_list(), wide.as_list(), strict=True))
+    return all(size_of_wide is None or size == size_of_wide for size,
+               size_of_wide in zip(shape.as_list(), wide.as_list(), strict=True))

@@ -14,15 +14,15 @@ from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_all
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, convert_together
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import FLOAT, invalid, same_rule
-from pyfuncdbg.hosts.numpy.ops.strings.strings import shown
+from pyfuncdbg.hosts.numpy.ops.strings.strings import value_text
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
 # ---------------------------------------------------------------- NaN and Inf
 def _check_numerics(x: Any, message: str) -> Any:
     if not np.isfinite(x).all():
-        found = ' and '.join(name for name, bad in (('Inf', np.isinf(x).any()), ('NaN', np.isnan(x).any())) if bad)
-        raise invalid(f'{message} : Tensor had {found} values')
+        faults = ' and '.join(name for name, bad in (('Inf', np.isinf(x).any()), ('NaN', np.isnan(x).any())) if bad)
+        raise invalid(f'{message} : Tensor had {faults} values')
     return x
 
 
@@ -58,7 +58,7 @@ def _assert(condition: Any, *data: Any, summarize: int = 3) -> None:
 def _plain(value: Any, summarize: int) -> str:
     if value.dtype == object and not value.ndim:
         return str(value[()].decode(errors='replace'))
-    text = shown(value, summarize).replace('\n', '')
+    text = value_text(value, summarize).replace('\n', '')
     return text[1:-1] if value.ndim == 1 else text
 
 
@@ -91,8 +91,8 @@ def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, na
 
 def _row(item: Any, summarize: int) -> str:
     flat = np.asarray(convert_to_tensor(item)._value).reshape(-1)
-    whole = summarize < 0 or len(flat) <= summarize
-    return ', '.join(str(value) for value in (flat if whole else [*flat[:summarize], '...']))
+    is_complete = summarize < 0 or len(flat) <= summarize
+    return ', '.join(str(value) for value in (flat if is_complete else [*flat[:summarize], '...']))
 
 
 # ---------------------------------------------------------------- comparisons
@@ -185,5 +185,5 @@ def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, message: str
 
 
 def _parts(name: str, x: Any) -> list[Any]:
-    said = label(x) if not executing_eagerly() else f'shape={x.shape} dtype={x.dtype.name}'
-    return [f'{name} ({said}) = ', x]
+    description = label(x) if not executing_eagerly() else f'shape={x.shape} dtype={x.dtype.name}'
+    return [f'{name} ({description}) = ', x]

@@ -60,7 +60,7 @@ def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().critical(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
-def _seen() -> int:
+def _count_visit() -> int:
     """The number of times that the caller's caller came to its line before."""
     frame = calling_frame()
     with _lock:
@@ -71,13 +71,13 @@ def _seen() -> int:
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """A message at the first and then every `n`th time that the program comes to the line."""
-    if not _seen() % n:
+    if not _count_visit() % n:
         get_logger().log(level, msg, *args, stacklevel=stack_level())
 
 
 def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """A message the first `n` times that the program comes to the line."""
-    if _seen() < n:
+    if _count_visit() < n:
         get_logger().log(level, msg, *args, stacklevel=stack_level())
 
 

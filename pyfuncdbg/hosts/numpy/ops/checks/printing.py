@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.nest import flatten, pack_sequence_as
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import same_rule
-from pyfuncdbg.hosts.numpy.ops.strings.strings import format as string_format, shown
+from pyfuncdbg.hosts.numpy.ops.strings.strings import format as string_format, value_text
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
@@ -120,7 +120,7 @@ def _print_v1(execution: Any, value: Any, *data: Any, message: str = '', first_n
     count = execution.resource(('printed', id(_py_key)), lambda: [0])
     count[0] += 1
     if first_n < 0 or count[0] <= first_n:
-        sys.stderr.write(message + ''.join('[' + shown(item, summarize).strip('[]') + ']' for item in data) + '\n')
+        sys.stderr.write(message + ''.join('[' + value_text(item, summarize).strip('[]') + ']' for item in data) + '\n')
         sys.stderr.flush()
     return value
 

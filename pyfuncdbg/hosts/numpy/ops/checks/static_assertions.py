@@ -23,7 +23,7 @@ def _start(message: str | None) -> str:
 
 
 # ---------------------------------------------------------------- ranks
-def _of_rank(x: Any, ranks: Sequence[Any], op: str, wanted: str, fits: Callable[[int], bool], message: str | None,
+def _of_rank(x: Any, ranks: Sequence[Any], op: str, rank_text: str, fits: Callable[[int], bool], message: str | None,
              name: str | None, default: str) -> Any:
     for rank in ranks:
         if np.ndim(rank):
@@ -32,18 +32,19 @@ def _of_rank(x: Any, ranks: Sequence[Any], op: str, wanted: str, fits: Callable[
         if kind not in (dtypes.int32, dtypes.int64):
             raise TypeError(f'tensor must be of type {dtypes.int32!r}; got {kind!r}')
     x = convert_to_tensor(x)
-    found = x.shape
-    if found.rank is None:
+    shape = x.shape
+    if shape.rank is None:
         with scope(name, default):
-            data = [f'{_start(message)}Tensor {label(x)} must have rank {wanted}', *ranks, 'Received shape: ', shape_of(x)]
+            data = [f'{_start(message)}Tensor {label(x)} must have rank {rank_text}', *ranks, 'Received shape: ',
+                    shape_of(x)]
             verdicts = [apply(op, (rank_of(x), convert_to_tensor(rank))) for rank in ranks]
             holds = verdicts[0]
             for verdict in verdicts[1:]:
                 holds = apply('LogicalOr', (holds, verdict))
             return Assert(holds, data)
-    if not fits(found.rank):
-        raise ValueError(f'{_start(message)}Tensor {label(x)} must have rank {wanted}.  Received rank {found.rank}, shape '
-                         f'{found}')
+    if not fits(shape.rank):
+        raise ValueError(f'{_start(message)}Tensor {label(x)} must have rank {rank_text}.  Received rank '
+                         f'{shape.rank}, shape {shape}')
     return None if executing_eagerly() else no_op('static_checks_determined_all_ok')
 
 
@@ -96,16 +97,16 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
     Raises:
         TypeError: It has another.
     """
-    found, wanted = _dtype(tensor), as_dtype(tf_type)
-    if found is not wanted:
+    dtype, expected = _dtype(tensor), as_dtype(tf_type)
+    if dtype is not expected:
         named = f'{label(tensor)} ' if label(tensor) else ''
-        raise TypeError(f'{_start(message)}{named}tensor must be of type {wanted!r}; got {found!r}')
+        raise TypeError(f'{_start(message)}{named}tensor must be of type {expected!r}; got {dtype!r}')
     return None if executing_eagerly() else no_op('statically_determined_correct_type')
 
 
 def _dtype(x: Any) -> DType:
-    found = getattr(x, 'dtype', None)
-    return found if isinstance(found, DType) else convert_to_tensor(x).dtype
+    dtype = getattr(x, 'dtype', None)
+    return dtype if isinstance(dtype, DType) else convert_to_tensor(x).dtype
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
@@ -114,11 +115,11 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     Raises:
         TypeError: It has another.
     """
-    found = _dtype(x)
-    if not found.is_integer:
-        raise TypeError(f'{_start(message)}Expected "x" to be integer type.  Found: {label(x)}tensor of dtype {found}'
+    dtype = _dtype(x)
+    if not dtype.is_integer:
+        raise TypeError(f'{_start(message)}Expected "x" to be integer type.  Found: {label(x)}tensor of dtype {dtype}'
                         if executing_eagerly() else
-                        f'{_start(message)}Expected "x" to be integer type.  Found: {label(x)} of dtype {found}')
+                        f'{_start(message)}Expected "x" to be integer type.  Found: {label(x)} of dtype {dtype}')
     return None if executing_eagerly() else no_op('statically_determined_was_integer')
 
 
@@ -133,18 +134,18 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = N
     Raises:
         ValueError: They differ, or it is no float dtype.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    expected = None if dtype is None else as_dtype(dtype)
     first = None
     for tensor in tensors or ():
-        if wanted is None:
-            wanted, first = tensor.dtype, tensor
-        elif tensor.dtype is not wanted:
+        if expected is None:
+            expected, first = tensor.dtype, tensor
+        elif tensor.dtype is not expected:
             like = '' if first is None else f' as {first!s}'
-            raise ValueError(f'{tensor!s}, type={tensor.dtype}, must be of the same type ({wanted}){like}.')
-    wanted = wanted or dtypes.float32
-    if not wanted.is_floating:
-        raise ValueError(f'Expected floating point type, got {wanted}.')
-    return wanted
+            raise ValueError(f'{tensor!s}, type={tensor.dtype}, must be of the same type ({expected}){like}.')
+    expected = expected or dtypes.float32
+    if not expected.is_floating:
+        raise ValueError(f'Expected floating point type, got {expected}.')
+    return expected
 
 
 def assert_proper_iterable(values: Any) -> None:
@@ -175,38 +176,38 @@ def assert_shapes(shapes: Any, data: Any = None, summarize: int | None = None, m
     Raises:
         ValueError: A shape that is known does not fit.
     """
-    known: dict[Any, tuple[int, str]] = {}
+    sizes_by_symbol: dict[Any, tuple[int, str]] = {}
     for x, sizes in shapes.items() if isinstance(shapes, Mapping) else shapes:
         tensor = convert_to_tensor(x)
-        wanted = list(sizes) if isinstance(sizes, (str, tuple, list)) or hasattr(sizes, '__iter__') else [sizes]
-        found = tensor.shape
-        if found.rank is None:
+        expected_sizes = list(sizes) if isinstance(sizes, (str, tuple, list)) or hasattr(sizes, '__iter__') else [sizes]
+        shape = tensor.shape
+        if shape.rank is None:
             continue
-        open_ended = bool(wanted) and wanted[0] in (Ellipsis, '*', '...')
+        open_ended = bool(expected_sizes) and expected_sizes[0] in (Ellipsis, '*', '...')
         if open_ended:
-            wanted = wanted[1:]
-            if found.rank < len(wanted):
-                assert_rank_at_least(tensor, len(wanted), message)
-        elif len(wanted) < 2:
+            expected_sizes = expected_sizes[1:]
+            if shape.rank < len(expected_sizes):
+                assert_rank_at_least(tensor, len(expected_sizes), message)
+        elif len(expected_sizes) < 2:
             assert_rank_in(tensor, (0, 1), message)     # a size alone may be that of a scalar, as in TensorFlow
         else:
-            assert_rank(tensor, len(wanted), message)
-        if found.rank:
-            _check_sizes(tensor, wanted, open_ended, known, message)
+            assert_rank(tensor, len(expected_sizes), message)
+        if shape.rank:
+            _check_sizes(tensor, expected_sizes, open_ended, sizes_by_symbol, message)
 
 
-def _check_sizes(tensor: Any, wanted: Sequence[Any], open_ended: bool, known: dict[Any, tuple[int, str]],
+def _check_sizes(tensor: Any, expected_sizes: Sequence[Any], open_ended: bool, sizes_by_symbol: dict[Any, tuple[int, str]],
                  message: str | None) -> None:
-    sizes = tensor.shape.as_list()[-len(wanted):] if wanted else []
+    sizes = tensor.shape.as_list()[-len(expected_sizes):] if expected_sizes else []
     named = f'{label(tensor)} ' if label(tensor) else ''
     what = f'{named}shape={tensor.shape} dtype={tensor.dtype.name}'
-    for place, (size, symbol) in enumerate(zip(sizes, wanted, strict=True)):
+    for place, (size, symbol) in enumerate(zip(sizes, expected_sizes, strict=True)):
         if size is None or symbol is None or symbol == '.':
             continue
-        axis = place - len(wanted) if open_ended else place
+        axis = place - len(expected_sizes) if open_ended else place
         if isinstance(symbol, str):
-            at = len(tensor.shape) - len(wanted) + place
-            expected, by = known.setdefault(symbol, (size, f'by tensor {what} dimension {at}'))
+            at = len(tensor.shape) - len(expected_sizes) + place
+            expected, by = sizes_by_symbol.setdefault(symbol, (size, f'by tensor {what} dimension {at}'))
         else:
             expected, by = symbol, 'explicitly'
         if expected != size:

@@ -102,9 +102,9 @@ class _Arrays(unittest.TestCase):
         raise AssertionError(f'The two values are equal at all elements. {msg or ""}'.rstrip())
 
     def _compared(self, a: Any, target: Any, holds: Callable[[Any, Any], Any], text: str) -> None:
-        found = self._array(a)
-        if not np.all(holds(found, target)):
-            raise AssertionError(f'not all elements are {text} {target!r}: {found!r}')
+        array = self._array(a)
+        if not np.all(holds(array, target)):
+            raise AssertionError(f'not all elements are {text} {target!r}: {array!r}')
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
         """Each element is greater."""
@@ -125,11 +125,11 @@ class _Arrays(unittest.TestCase):
     def assertAllInRange(self, target: Any, lower_bound: Any, upper_bound: Any, open_lower_bound: bool = False,
                          open_upper_bound: bool = False) -> None:
         """Each element is between the bounds."""
-        found = self._array(target)
-        low = found > lower_bound if open_lower_bound else found >= lower_bound
-        high = found < upper_bound if open_upper_bound else found <= upper_bound
+        array = self._array(target)
+        low = array > lower_bound if open_lower_bound else array >= lower_bound
+        high = array < upper_bound if open_upper_bound else array <= upper_bound
         if not np.all(low & high):
-            raise AssertionError(f'not all elements are between {lower_bound} and {upper_bound}: {found!r}')
+            raise AssertionError(f'not all elements are between {lower_bound} and {upper_bound}: {array!r}')
 
     def assertAllInSet(self, target: Any, expected_set: Any) -> None:
         """Each element is one of these."""
@@ -246,8 +246,8 @@ class TestCase(_Arrays):
     @context_hiding_own_frames
     def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[Any]:
         """Assert that the block raises this exception, with a text that a pattern or function accepts."""
-        wanted = expected_err_re_or_predicate
-        fits = wanted if callable(wanted) else lambda error: re.search(wanted, _whole_text(error)) is not None
+        expected = expected_err_re_or_predicate
+        fits = expected if callable(expected) else lambda error: re.search(expected, _whole_text(error)) is not None
         try:
             yield
         except exception_type as error:

@@ -79,7 +79,7 @@ def _cond(pred: Any, true_fn: Any, false_fn: Any, strict: bool, name: str | None
         raise TypeError('pred must not be a Python bool', pred)
     with entered(graph), graph.name_scope(name or 'cond') as scope:
         selector = scalar_condition(pred)
-        result = _chosen(graph, selector, (true_fn, false_fn), ('true', 'false'), scope, 'cond')
+        result = _branch_outputs(graph, selector, (true_fn, false_fn), ('true', 'false'), scope, 'cond')
     return _single(result) if named_as_first(graph) and not strict else result
 
 
@@ -93,8 +93,8 @@ def _single(result: Any) -> Any:
 
 
 # ---------------------------------------------------------------- building
-def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]], names: Sequence[str], scope: str,
-            kind: str) -> Any:
+def _branch_outputs(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]], names: Sequence[str], scope: str,
+                    kind: str) -> Any:
     """The node that runs one of the functions, and its outputs in their structure."""
     certain = is_constant(selector)
     parts: list[TracedFunction] = []
@@ -132,11 +132,11 @@ def _check_captures(parts: Sequence[TracedFunction], kind: str) -> None:
 
 def _check_alike(parts: Sequence[TracedFunction], returned: Sequence[PartResult], kind: str) -> None:
     """Refuse branches whose results differ in structure or dtype."""
-    shown = [one.shown() for one in returned]
+    structures = [one.structure_of_tensors() for one in returned]
     for i in range(1, len(parts)):
         detail = ''
         try:
-            nest.assert_same_structure(shown[0], shown[i])
+            nest.assert_same_structure(structures[0], structures[i])
         except (ValueError, TypeError) as error:
             detail = str(error)
         if not detail:
@@ -150,8 +150,8 @@ def _check_alike(parts: Sequence[TracedFunction], returned: Sequence[PartResult]
             first, other = ('true_fn', 'false_fn') if kind == 'cond' else ('branches[0]', f'branches[{i}]')
             raise TypeError(
                 f'{first} and {other} arguments to {"tf.cond" if kind == "cond" else "tf.switch_case"} must have the same '
-                f'number, type, and overall structure of return values.\n\n{first} output: {shown[0]}\n'
-                f'{other} output: {shown[i]}\n\nError details:\n{detail}')
+                f'number, type, and overall structure of return values.\n\n{first} output: {structures[0]}\n'
+                f'{other} output: {structures[i]}\n\nError details:\n{detail}')
 
 
 # ---------------------------------------------------------------- switch_case
@@ -175,7 +175,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         return functions[index if 0 <= index < len(functions) else -1]()
     with entered(graph), graph.name_scope(name or 'case'), graph.name_scope('indexed_case') as scope:
         index = convert_to_tensor(branch_index, name='branch_index')
-        return _chosen(graph, index, functions, [f'branch{i}' for i in range(len(functions))], scope, 'case')
+        return _branch_outputs(graph, index, functions, [f'branch{i}' for i in range(len(functions))], scope, 'case')
 
 
 def _indexed(branch_index: Any, branch_fns: Any, default: Any) -> list[Callable[[], Any]]:
@@ -202,10 +202,10 @@ def _indexed(branch_index: Any, branch_fns: Any, default: Any) -> list[Callable[
     if min(keys) < 0 or max(keys) >= len(keys) or len(set(keys)) != len(keys):
         raise ValueError(f'branch indices (keys) must form contiguous range of [0 to {len(keys)}) but found '
                          f'{{{",".join(map(str, sorted(keys)))}}}')
-    found = [function for _, function in sorted(pairs, key=lambda pair: pair[0])]
+    functions = [function for _, function in sorted(pairs, key=lambda pair: pair[0])]
     if default is not None:
-        found.append(default)
-    return found
+        functions.append(default)
+    return functions
 
 
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = 'case') -> Any:
@@ -260,18 +260,18 @@ def _at_most(predicates: Sequence[Any], count: int, message: str) -> Any:
                   summarize=len(predicates))
 
 
-def _checked(given: Any, exclusive: bool, name: str) -> list[tuple[Any, Callable[[], Any]]]:
-    if not isinstance(given, (list, tuple, dict)):
-        raise TypeError(f"'pred_fn_pairs' must be a list, tuple, or dict. Received: {type(given)}")
-    pairs: Any = given
-    if isinstance(given, OrderedDict):
-        pairs = given.items()
-    elif isinstance(given, dict):
-        pairs = _of_dict({pred.deref() if hasattr(pred, 'deref') else pred: action for pred, action in given.items()}
-                         if context.current_graph() is not None else given, exclusive, name)
+def _checked(pred_fn_pairs: Any, exclusive: bool, name: str) -> list[tuple[Any, Callable[[], Any]]]:
+    if not isinstance(pred_fn_pairs, (list, tuple, dict)):
+        raise TypeError(f"'pred_fn_pairs' must be a list, tuple, or dict. Received: {type(pred_fn_pairs)}")
+    pairs: Any = pred_fn_pairs
+    if isinstance(pred_fn_pairs, OrderedDict):
+        pairs = pred_fn_pairs.items()
+    elif isinstance(pred_fn_pairs, dict):
+        pairs = _of_dict({pred.deref() if hasattr(pred, 'deref') else pred: action for pred, action in pred_fn_pairs.items()}
+                         if context.current_graph() is not None else pred_fn_pairs, exclusive, name)
     if not pairs:
         raise ValueError('not enough values to unpack (expected 2, got 0)')
-    found = []
+    checked_pairs = []
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"Each entry in 'pred_fn_pairs' must be a 2-tuple. Received {pair}.")
@@ -282,17 +282,17 @@ def _checked(given: Any, exclusive: bool, name: str) -> list[tuple[Any, Callable
             raise TypeError(f'pred must be Tensor of type bool: {pred.name}')  # type: ignore[attr-defined]
         if not callable(action):
             raise TypeError(f'fn for pred {pred.name} must be callable.')  # type: ignore[attr-defined]
-        found.append((pred, action))
-    return found
+        checked_pairs.append((pred, action))
+    return checked_pairs
 
 
-def _of_dict(given: dict[Any, Any], exclusive: bool, name: str) -> list[tuple[Any, Any]]:
+def _of_dict(pred_fn_pairs: dict[Any, Any], exclusive: bool, name: str) -> list[tuple[Any, Any]]:
     if context.current_graph() is None:
         if not exclusive:
             raise ValueError("Unordered dictionaries are not supported for the 'pred_fn_pairs' argument when "
                              '`exclusive=False` and eager mode is enabled.')
-        return list(given.items())
+        return list(pred_fn_pairs.items())
     if not exclusive:
         warnings.warn(f'{name}: An unordered dictionary of predicate/fn pairs was provided, but exclusive=False. The order '
                       'of conditional tests is deterministic but not guaranteed.', stacklevel=stack_level())
-    return sorted(given.items(), key=lambda pair: str(pair[0].name))
+    return sorted(pred_fn_pairs.items(), key=lambda pair: str(pair[0].name))

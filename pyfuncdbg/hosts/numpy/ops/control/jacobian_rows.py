@@ -45,19 +45,19 @@ def _columns(pull: Pull, target: Any, source: Any) -> Any:
 def _looped(pull: Pull, target: Any, sources: Sequence[Any], sizes: Any, hot: Any) -> list[Any]:
     """For each place in the axes `hot` what is pulled back from a gradient that is 1 there."""
     count = reduce_prod(hot)                        # a loop without iterations would not know the shape of its rows
-    places = [i for i, found in enumerate(pull(None)) if found is not None]
+    places = [i for i, gradients in enumerate(pull(None)) if gradients is not None]
 
     def row(number: Any) -> list[Any]:
         seed = broadcast_to(reshape(one_hot(number, count, dtype=target.dtype), hot), sizes)
-        found = pull(seed)
-        return [dense(found[i]) for i in places]
+        gradients = pull(seed)
+        return [dense(gradients[i]) for i in places]
 
     kinds = [sources[i].dtype for i in places]
     rows = map_fn(row, numbers(maximum(count, 1)), fn_output_signature=kinds) if places else []
-    found: list[Any] = [None] * len(sources)
+    gradients: list[Any] = [None] * len(sources)
     for i, value in zip(places, rows, strict=True):
-        found[i] = value[:count]
-    return found
+        gradients[i] = value[:count]
+    return gradients
 
 
 def _shaped(rows: Any, sizes: Any, source: Any) -> Any:

@@ -29,16 +29,16 @@ def sizes(shape: Any) -> Any:
     in TensorFlow."""
     if isinstance(shape, Tensor):
         return shape
-    known = None if shape is None else TensorShape(shape).sizes
-    if known == ():
+    static_sizes = None if shape is None else TensorShape(shape).sizes
+    if static_sizes == ():
         return constant(np.zeros(0, np.int32))
-    return -1 if known is None else [-1 if n is None else n for n in known]
+    return -1 if static_sizes is None else [-1 if n is None else n for n in static_sizes]
 
 
 def sizes_tensor(shape: Any) -> Tensor:
     """The same as a tensor."""
-    given = sizes(shape)
-    return given if isinstance(given, Tensor) else constant(np.array(given, np.int32))
+    static_sizes = sizes(shape)
+    return static_sizes if isinstance(static_sizes, Tensor) else constant(np.array(static_sizes, np.int32))
 
 
 def _cell_shape(sizes: TypedInput) -> TensorShape:
@@ -160,9 +160,9 @@ def _split(tensor: Any, sizes: Any, lengths: Any) -> TensorList:
 
 
 def _resize(cells: TensorList, size: Any) -> TensorList:
-    wanted = int(size)
-    return cells if wanted == cells.size else TensorList(
-        [*cells.items(), *[None] * (wanted - cells.size)] if wanted > cells.size else cells.items()[:wanted])
+    new_size = int(size)
+    return cells if new_size == cells.size else TensorList(
+        [*cells.items(), *[None] * (new_size - cells.size)] if new_size > cells.size else cells.items()[:new_size])
 
 
 # ---------------------------------------------------------------- types
@@ -255,8 +255,8 @@ def _split_gradient(node: Node, grad: Any) -> Sequence[Any]:
 def _scatter_add(cells: TensorList, tensor: Any, indices: Any) -> TensorList:
     """Rows added to cells: an index may stand more than once."""
     for index, row in zip(indices.tolist(), _rows(tensor), strict=True):
-        known = cells.get(index)
-        cells = cells.replaced(index, row if known is None else known + row)
+        row_before = cells.get(index)
+        cells = cells.replaced(index, row if row_before is None else row_before + row)
     return cells
 
 
@@ -288,5 +288,5 @@ for _op in (
 
 def static_size(size: Any) -> int | None:
     """A size that is known before the run."""
-    found = ints(size) if isinstance(size, Tensor) else [int(size)]
-    return None if found is None else found[0]
+    sizes = ints(size) if isinstance(size, Tensor) else [int(size)]
+    return None if sizes is None else sizes[0]

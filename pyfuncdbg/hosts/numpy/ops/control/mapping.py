@@ -50,7 +50,7 @@ class _Slices:
         """One slice of each, in their structure."""
         return nest.pack_sequence_as(self._elems, [array.read(index) for array in self._arrays])
 
-    def whole(self, array: Any) -> Any:
+    def stack(self, array: Any) -> Any:
         """An array of as many tensors as one, whose first size is that of the slices."""
         result = array.stack()
         if result.shape.rank is not None:
@@ -106,7 +106,7 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, dtype: Any = None, parallel_ite
         _, filled = while_loop_v1(lambda i, _: i < slices.count, compute, (first, arrays), back_prop=back_prop,
                                   parallel_iterations=parallel_iterations or 10, swap_memory=swap_memory,
                                   maximum_iterations=slices.count)
-        return nest.pack_sequence_as(structure, [slices.whole(array) for array in filled])
+        return nest.pack_sequence_as(structure, [slices.stack(array) for array in filled])
 
 
 def scan(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
@@ -151,7 +151,7 @@ def scan(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, par
             (lambda i, _1, _2: i >= 0) if reverse else (lambda i, _1, _2: i < count), compute,
             (convert_to_tensor(count - 1 - begin if reverse else begin), results, arrays), back_prop=back_prop,
             parallel_iterations=parallel_iterations, swap_memory=swap_memory, maximum_iterations=count)
-        return nest.pack_sequence_as(structure, [slices.whole(array) for array in filled])
+        return nest.pack_sequence_as(structure, [slices.stack(array) for array in filled])
 
 
 def foldl(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
@@ -212,16 +212,16 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop:
     packed = nest.pack_sequence_as(elems, tensors)
     if graph_around(tensors) is None:
         return _mapped_eagerly(fn, packed, tensors)
-    found: list[Any] = []
+    result_specs: list[Any] = []
 
-    def trace(given: Any) -> list[Any]:
-        result = fn(nest.pack_sequence_as(packed, given))
-        found.append(nest.map_structure(lambda leaf: TensorSpec.from_tensor(tensors_of(leaf)[0]), result))
+    def trace(leaves: Any) -> list[Any]:
+        result = fn(nest.pack_sequence_as(packed, leaves))
+        result_specs.append(nest.map_structure(lambda leaf: TensorSpec.from_tensor(tensors_of(leaf)[0]), result))
         return []
     graph = context.get_default_graph()
     with graph.as_default():
         traced_inner('vectorized_map/', 'types', trace, [(t.dtype, t.shape[1:]) for t in tensors])
-    return map_fn(fn, packed, fn_output_signature=found[0])
+    return map_fn(fn, packed, fn_output_signature=result_specs[0])
 
 
 def _mapped_eagerly(fn: Callable[[Any], Any], elems: Any, tensors: Any) -> Any:

@@ -56,8 +56,8 @@ def flat_tensors(structure: Any) -> list[Any]:
 
 def packed(structure: Any, tensors: Iterable[Any]) -> Any:
     """Tensors in a structure, where they become TensorArrays and composites like those in it; None stays None."""
-    given = iter(tensors)
-    return nest.pack_sequence_as(structure, [_rebuilt(leaf, given) for leaf in nest.flatten(structure)])
+    remaining = iter(tensors)
+    return nest.pack_sequence_as(structure, [_rebuilt(leaf, remaining) for leaf in nest.flatten(structure)])
 
 
 def _rebuilt(leaf: Any, tensors: Iterator[Any]) -> Any:
@@ -72,17 +72,17 @@ def _rebuilt(leaf: Any, tensors: Iterator[Any]) -> Any:
 class PartResult:
     """Return value of a part of a graph: structure and tensors (None stays None)."""
 
-    def __init__(self, function: Callable[[], Any], done: Callable[[], Any]) -> None:
+    def __init__(self, function: Callable[[], Any], end_node: Callable[[], Any]) -> None:
         self.structure = function()
         self.tensors = [tensor for leaf in nest.flatten(self.structure) if leaf is not None
-                        for tensor in self._tensors(leaf, done, function)]
+                        for tensor in self._tensors(leaf, end_node, function)]
 
     @staticmethod
-    def _tensors(leaf: Any, done: Callable[[], Any], function: Callable[[], Any]) -> list[Any]:
+    def _tensors(leaf: Any, end_node: Callable[[], Any], function: Callable[[], Any]) -> list[Any]:
         if isinstance(leaf, Operation):
             graph = context.get_default_graph()
             with graph.control_dependencies([leaf]):
-                return [apply(IDENTITY, (done(),))]
+                return [apply(IDENTITY, (end_node(),))]
         try:
             return tensors_of(leaf)
         except (TypeError, ValueError) as error:
@@ -90,7 +90,7 @@ class PartResult:
                             f'ExtensionTypes or None values; in compilation of {function}, found return value of type '
                             f'{type(leaf).__name__}, which is not a Tensor or ExtensionType.') from error
 
-    def shown(self) -> Any:
+    def structure_of_tensors(self) -> Any:
         """The structure with the tensors, for messages."""
         return packed(self.structure, self.tensors)
 

@@ -137,13 +137,13 @@ class GraphArray(TensorArray):
         return self._flow
 
     def _with_flow(self, flow: Tensor) -> GraphArray:
-        made: GraphArray = object.__new__(GraphArray)
-        made._dtype, made._dynamic, made._infer_shape, made._shape = (self._dtype, self._dynamic, self._infer_shape,
-                                                                      self._shape)
-        made._size, made._flow = self._size, flow
-        return made
+        array: GraphArray = object.__new__(GraphArray)
+        array._dtype, array._dynamic, array._infer_shape, array._shape = (self._dtype, self._dynamic, self._infer_shape,
+                                                                          self._shape)
+        array._size, array._flow = self._size, flow
+        return array
 
-    def _made(self, op: str, inputs: dict[str, Any], name: str | None, **attrs: Any) -> GraphArray:
+    def _after_op(self, op: str, inputs: dict[str, Any], name: str | None, **attrs: Any) -> GraphArray:
         return self._with_flow(call(op, inputs, {'element_dtype': self._dtype, **attrs}, name, **_INTEGERS))
 
     def _value(self, value: Any, inner: bool) -> Any:
@@ -200,29 +200,29 @@ class GraphArray(TensorArray):
         """The array with a tensor at an index."""
         with name_scope_v1(name, 'TensorArrayV2Write'):
             item = self._value(value, False)
-            return self._made('TensorListSetItem', {'input_handle': self._flow, 'index': index, 'item': item},
-                              name, resize_if_index_out_of_bounds=bool(self._dynamic))
+            return self._after_op('TensorListSetItem', {'input_handle': self._flow, 'index': index, 'item': item},
+                                  name, resize_if_index_out_of_bounds=bool(self._dynamic))
 
     def unstack(self, value: Any, name: str | None = None) -> GraphArray:
         """An array of the slices of a tensor along its first axis."""
         with name_scope_v1(name, 'TensorArrayUnstack'):
             tensor = self._value(value, True)
             shape = tensor.shape[1:] if tensor.shape.rank is not None else None
-            return self._made('TensorListFromTensor', {'tensor': tensor, 'element_shape': sizes(shape)}, None)
+            return self._after_op('TensorListFromTensor', {'tensor': tensor, 'element_shape': sizes(shape)}, None)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> GraphArray:
         """The array with the slices of a tensor at some indices."""
         with name_scope_v1(name, 'TensorArrayScatter'):
             tensor = self._value(value, True)
-            return self._made('TensorListScatterIntoExistingList',
-                              {'input_handle': self._flow, 'tensor': tensor, 'indices': indices}, None)
+            return self._after_op('TensorListScatterIntoExistingList',
+                                  {'input_handle': self._flow, 'tensor': tensor, 'indices': indices}, None)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> GraphArray:
         """An array of the parts of a tensor along its first axis, of some lengths."""
         with name_scope_v1(name, 'TensorArraySplit'):
             tensor = convert_to_tensor(value, dtype_hint=self._dtype, name='value')
-            return self._made('TensorListSplit', {'tensor': tensor, 'element_shape': sizes(self.element_shape),
-                                                  'lengths': cast(lengths, dtypes.int64)}, name)
+            return self._after_op('TensorListSplit', {'tensor': tensor, 'element_shape': sizes(self.element_shape),
+                                                      'lengths': cast(lengths, dtypes.int64)}, name)
 
     def close(self, name: str | None = None) -> Any:
         """Nothing is to be closed."""

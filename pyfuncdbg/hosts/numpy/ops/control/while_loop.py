@@ -141,12 +141,12 @@ def _node(graph: Graph, cond: Any, body: Any, loop_vars: Any, shape_invariants: 
         step = traced_inner(scope, 'body', lambda given: _next(body, loop_vars, given), types, True)
         _check_shapes(step.outputs, shapes, start)
         _check_dtypes(step.outputs, start)
-        pool, made = _loop(condition, step, start, types, (counter, limit), maximum_iterations is not None)
+        pool, loop = _loop(condition, step, start, types, (counter, limit), maximum_iterations is not None)
         stateful = has_state(condition.graph) or has_state(step.graph)
         with graph.control_dependencies(waited_for((condition, step))):
-            outputs = repeat(WHILE if stateful else STATELESS_WHILE, (counter, limit), pool, made,
+            outputs = repeat(WHILE if stateful else STATELESS_WHILE, (counter, limit), pool, loop,
                              {'parallel_iterations': parallel_iterations, '_lower_using_switch_merge': True,
-                              '_num_original_outputs': len(made.types), '_read_only_resource_inputs': []}, scope)
+                              '_num_original_outputs': len(loop.types), '_read_only_resource_inputs': []}, scope)
         if graph.building_function:
             return outputs[2:2 + len(start)]
         if named_as_first(graph):
@@ -154,9 +154,9 @@ def _node(graph: Graph, cond: Any, body: Any, loop_vars: Any, shape_invariants: 
         return [apply(IDENTITY, (output,)) for output in outputs][2:2 + len(start)]
 
 
-def _next(body: Callable[..., Any], loop_vars: Any, given: Sequence[Any]) -> list[Any]:
+def _next(body: Callable[..., Any], loop_vars: Any, tensors: Sequence[Any]) -> list[Any]:
     """One iteration."""
-    result = body(*packed(loop_vars, given))
+    result = body(*packed(loop_vars, tensors))
     if not nest.is_nested(result):
         result = [result]
     nest.assert_same_structure(result, loop_vars, check_types=False)
@@ -170,19 +170,20 @@ def _loop(condition: TracedFunction, step: TracedFunction, start: Sequence[Any],
     captured = InputPool()
     asks, feeds = ([count + captured.place(outer) for outer, _ in part.graph.captures] for part in (condition, step))
     carried = range(count)
-    made = Loop(condition=condition, body=step, carried=count, items=0, asks=(*carried, *asks), feeds=(*carried, *feeds),
+    loop = Loop(condition=condition, body=step, carried=count, items=0, asks=(*carried, *asks), feeds=(*carried, *feeds),
                 next=tuple(carried), stacked=(), summed=(), limited=limited, backwards=False,
                 types=(*((t.dtype, t.shape) for t in first), *types, *((t.dtype, t.shape) for t in captured.tensors)))
-    return [*start, *captured.tensors], made
+    return [*start, *captured.tensors], loop
 
 
-def _invariants(loop_vars: Any, start: Sequence[Any], given: Any) -> list[TensorShape]:
+def _invariants(loop_vars: Any, start: Sequence[Any], shape_invariants: Any) -> list[TensorShape]:
     """The shape that each tensor of the loop variables has in all iterations."""
-    if given is not None:
-        nest.assert_same_structure(loop_vars, given, check_types=False)
+    if shape_invariants is not None:
+        nest.assert_same_structure(loop_vars, shape_invariants, check_types=False)
     leaves = nest.flatten(loop_vars)
     shapes, tensors = [], iter(start)
-    for leaf, shape in zip(leaves, [None] * len(leaves) if given is None else nest.flatten(given), strict=True):
+    for leaf, shape in zip(leaves, [None] * len(leaves) if shape_invariants is None else nest.flatten(shape_invariants),
+                           strict=True):
         if is_composite(leaf):
             spec = leaf._type_spec if shape is None or isinstance(shape, TensorShape) else shape
             shapes += [inner_shape(part.shape) for part in spec._component_specs]
@@ -218,7 +219,8 @@ def _fits(shape: TensorShape, invariant: TensorShape) -> bool:
         return True
     if shape.sizes is None or len(shape.sizes) != len(invariant.sizes):
         return False
-    return all(wanted is None or wanted == size for size, wanted in zip(shape.sizes, invariant.sizes, strict=True))
+    return all(fixed_size is None or fixed_size == size for size,
+               fixed_size in zip(shape.sizes, invariant.sizes, strict=True))
 
 
 def _check_dtypes(outputs: Sequence[Any], start: Sequence[Any]) -> None:

@@ -20,8 +20,8 @@ from pyfuncdbg.hosts.numpy.ops.data.source import (
     EndOfSequence,
     Pull,
     dataset_op,
-    given,
     row,
+    source_of,
     transformed,
 )
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, get_static_value
@@ -32,15 +32,15 @@ def _size_and_flag(batch_size: Any, drop_remainder: Any) -> tuple[Any, Any, int 
     """The two as tensors, and the size of batches where it is known."""
     size = convert_to_tensor(batch_size, dtypes.int64, name='batch_size')
     flag = convert_to_tensor(drop_remainder, dtypes.bool, name='drop_remainder')
-    known = get_static_value(size) if get_static_value(flag) else None
-    return size, flag, None if known is None else int(known)
+    static_size = get_static_value(size) if get_static_value(flag) else None
+    return size, flag, None if static_size is None else int(static_size)
 
 
 def batch(self: Any, batch_size: Any, drop_remainder: Any = False, num_parallel_calls: Any = None,
           deterministic: bool | None = None, name: str | None = None) -> Any:
     """`batch_size` elements stacked into one."""
-    size, flag, known = _size_and_flag(batch_size, drop_remainder)
-    spec = structure.reshaped(self.element_spec, lambda shape: TensorShape([known]).concatenate(shape), 'batch')
+    size, flag, static_size = _size_and_flag(batch_size, drop_remainder)
+    spec = structure.reshaped(self.element_spec, lambda shape: TensorShape([static_size]).concatenate(shape), 'batch')
     return self._derived('BatchDatasetV2', spec, '_BatchDataset', size, flag, name=name, parallel_copy=False)
 
 
@@ -63,46 +63,47 @@ def padded_batch(self: Any, batch_size: Any, padded_shapes: Any = None, padding_
                 raise ValueError(f'You must provide `padded_shapes` argument because component {specs.index(leaf)} has '
                                  'unknown rank.')
     given_shapes, given_values = _at(self.element_spec, padded_shapes), _at(self.element_spec, padding_values)
-    shapes = [_padded_shape(given, leaf) for given, leaf in zip(given_shapes, specs, strict=True)]
-    values = [_padding(given, leaf) for given, leaf in zip(given_values, specs, strict=True)]
-    size, flag, known = _size_and_flag(batch_size, drop_remainder)
+    shapes = [_padded_shape(value, leaf) for value, leaf in zip(given_shapes, specs, strict=True)]
+    values = [_padding(value, leaf) for value, leaf in zip(given_values, specs, strict=True)]
+    size, flag, static_size = _size_and_flag(batch_size, drop_remainder)
     spec = structure.packed(self.element_spec, iter(
-        [TensorSpec(TensorShape([known, *shape.as_list()]), leaf.dtype) for shape, leaf in zip(shapes, specs, strict=True)]))
+        [TensorSpec(TensorShape([static_size, *shape.as_list()]), leaf.dtype) for shape,
+         leaf in zip(shapes, specs, strict=True)]))
     flat = [constant(np.array([-1 if n is None else n for n in shape.as_list()], np.int64)) for shape in shapes]
     return self._derived('PaddedBatchDatasetV2', spec, '_PaddedBatchDataset', size, *flat, *values, flag, name=name,
                             N=len(specs), parallel_copy=False)
 
 
-def _at(spec: Any, given: Any) -> list[Any]:
+def _at(spec: Any, values: Any) -> list[Any]:
     """The value for each leaf: from a structure of values, or one for all."""
     if not structure.is_row(spec):
-        return [given]
-    if isinstance(spec, dict) and isinstance(given, dict):
-        return [value for key in sorted(spec) for value in _at(spec[key], given[key])]
+        return [values]
+    if isinstance(spec, dict) and isinstance(values, dict):
+        return [value for key in sorted(spec) for value in _at(spec[key], values[key])]
     children = [spec[key] for key in sorted(spec)] if isinstance(spec, dict) else list(spec)
-    if isinstance(given, (tuple, list)) and len(given) == len(children):
-        return [value for inner, one in zip(children, given, strict=True) for value in _at(inner, one)]
-    return [value for inner in children for value in _at(inner, given)]
+    if isinstance(values, (tuple, list)) and len(values) == len(children):
+        return [value for inner, one in zip(children, values, strict=True) for value in _at(inner, one)]
+    return [value for inner in children for value in _at(inner, values)]
 
 
-def _padded_shape(given: Any, leaf: Any) -> TensorShape:
-    if isinstance(given, (list, tuple, np.ndarray)):
-        given = [None if n is not None and int(n) == -1 else n for n in given]
-    shape = as_shape(given)
+def _padded_shape(padded_shape: Any, leaf: Any) -> TensorShape:
+    if isinstance(padded_shape, (list, tuple, np.ndarray)):
+        padded_shape = [None if n is not None and int(n) == -1 else n for n in padded_shape]
+    shape = as_shape(padded_shape)
     if leaf.shape.rank is not None and shape.rank != leaf.shape.rank:
         raise ValueError(f'The padded shape {shape} is not compatible with the shape {leaf.shape} of the corresponding '
                          'input component.')
-    for wanted, there in zip(shape.as_list(), leaf.shape.as_list() if leaf.shape.rank is not None else [], strict=False):
-        if wanted is not None and there is not None and wanted < there:
+    for padded_size, size in zip(shape.as_list(), leaf.shape.as_list() if leaf.shape.rank is not None else [], strict=False):
+        if padded_size is not None and size is not None and padded_size < size:
             raise ValueError(f'The padded shape {shape} is not compatible with the shape {leaf.shape} of the corresponding '
                              'input component.')
     return shape
 
 
-def _padding(given: Any, leaf: Any) -> Any:
-    if given is None:
+def _padding(padding_value: Any, leaf: Any) -> Any:
+    if padding_value is None:
         return constant('' if leaf.dtype is dtypes.string else 0, leaf.dtype)
-    value = convert_to_tensor(given, None if hasattr(given, 'dtype') else leaf.dtype, name='padding_value')
+    value = convert_to_tensor(padding_value, None if hasattr(padding_value, 'dtype') else leaf.dtype, name='padding_value')
     if value.shape.rank != 0:
         raise ValueError(f'Invalid `padding_values`. `padding_values` values should be scalars, but got {value.shape}.')
     if value.dtype != leaf.dtype:
@@ -202,22 +203,22 @@ def _text(shape: Sequence[int]) -> str:
     return f'[{",".join(map(str, shape))}]'
 
 
-def _padded(place: int, rows: Sequence[Any], wanted: Sequence[int], fill: Any) -> Any:
+def _padded(place: int, rows: Sequence[Any], sizes_wanted: Sequence[int], fill: Any) -> Any:
     """Rows stacked in a shape (-1: as large as the largest), with a fill value around them."""
-    found = [np.asarray(value) for value in rows]
-    if any(value.ndim != len(wanted) for value in found):
+    arrays = [np.asarray(value) for value in rows]
+    if any(value.ndim != len(sizes_wanted) for value in arrays):
         raise invalid(f'All elements in a batch must have the same rank as the padded shape for component{place}: '
-                      f'expected rank {len(wanted)} but got element with rank {found[0].ndim}')
+                      f'expected rank {len(sizes_wanted)} but got element with rank {arrays[0].ndim}')
     sizes = []
-    for axis, size in enumerate(wanted):
-        largest = max(value.shape[axis] for value in found)
+    for axis, size in enumerate(sizes_wanted):
+        largest = max(value.shape[axis] for value in arrays)
         if 0 <= size < largest:
             raise DataLossError(None, None, 'Attempted to pad to a smaller size than the input element.')
         sizes.append(largest if size < 0 else size)
-    result = np.full((len(found), *sizes), fill[()] if isinstance(fill, np.ndarray) else fill, found[0].dtype)
-    for i, value in enumerate(found):
+    result = np.full((len(arrays), *sizes), fill[()] if isinstance(fill, np.ndarray) else fill, arrays[0].dtype)
+    for i, value in enumerate(arrays):
         corner: Any = (i, *map(slice, value.shape))
-        result[corner] = value if wanted else value[()]
+        result[corner] = value if sizes_wanted else value[()]
     return result
 
 
@@ -268,14 +269,14 @@ class _Windows:
     def pull(self) -> Element:
         """The next window: a dataset for each part of an element."""
         self._fill()
-        kept = self._kept
-        if not kept or (self._whole_only and len(kept) < self._span):
+        elements = self._kept
+        if not elements or (self._whole_only and len(elements) < self._span):
             raise EndOfSequence
-        rows = list(kept)[:self._span:self._stride]
-        for _ in range(min(self._shift, len(kept))):
-            kept.popleft()
+        rows = list(elements)[:self._span:self._stride]
+        for _ in range(min(self._shift, len(elements))):
+            elements.popleft()
         self._skipping += max(0, self._shift - self._span)
-        return tuple(given([(row[i],) for row in rows]) for i in range(len(rows[0])))
+        return tuple(source_of([(row[i],) for row in rows]) for i in range(len(rows[0])))
 
     def _fill(self) -> None:
         while not self._over and len(self._kept) < self._span:

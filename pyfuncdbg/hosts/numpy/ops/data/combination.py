@@ -38,9 +38,9 @@ def zip_datasets(cls: Any, *args: Any, datasets: Any = None, name: str | None = 
         raise TypeError('Must pass at least one dataset to `zip`.')
     if args and datasets is not None:
         raise TypeError('Both `*args` and `datasets` cannot be set.')
-    given = datasets if datasets is not None else args[0] if len(args) == 1 else tuple(args)
-    found = structure.leaves(given)
-    for one in found:
+    structure_of_datasets = datasets if datasets is not None else args[0] if len(args) == 1 else tuple(args)
+    leaf_datasets = structure.leaves(structure_of_datasets)
+    for one in leaf_datasets:
         if not hasattr(one, '_variant_tensor'):
             if isinstance(one, list):
                 raise TypeError('Invalid input to `zip`. Inputs are expected to be (nested) structures of '
@@ -48,9 +48,10 @@ def zip_datasets(cls: Any, *args: Any, datasets: Any = None, name: str | None = 
                                 'instead.')
             raise TypeError('Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` '
                             f'objects but encountered object of type {type(one)}.')
-    spec = structure.packed(given, iter([one.element_spec for one in found]))
-    variant = apply('ZipDataset', [one._variant_tensor for one in found], {**output_attrs(spec), 'N': len(found)}, name)
-    return cls(variant, spec, '_ZipDataset', found)
+    spec = structure.packed(structure_of_datasets, iter([one.element_spec for one in leaf_datasets]))
+    variant = apply('ZipDataset', [one._variant_tensor for one in leaf_datasets],
+                    {**output_attrs(spec), 'N': len(leaf_datasets)}, name)
+    return cls(variant, spec, '_ZipDataset', leaf_datasets)
 
 
 def concatenate(self: Any, dataset: Any, name: str | None = None) -> Any:
@@ -59,13 +60,13 @@ def concatenate(self: Any, dataset: Any, name: str | None = None) -> Any:
     Raises:
         TypeError: They have elements of different kinds.
     """
-    ours, theirs = self.element_spec, dataset.element_spec
+    first_spec, second_spec = self.element_spec, dataset.element_spec
     try:
-        if not structure.same_form(ours, theirs):
-            raise ValueError(ours)
-        spec = structure.narrowest_for_both(ours, theirs)
+        if not structure.same_form(first_spec, second_spec):
+            raise ValueError(first_spec)
+        spec = structure.narrowest_for_both(first_spec, second_spec)
     except ValueError:
-        raise TypeError(f'Incompatible dataset elements:\n  {ours} vs.   {theirs}') from None
+        raise TypeError(f'Incompatible dataset elements:\n  {first_spec} vs.   {second_spec}') from None
     return self._derived('ConcatenateDataset', spec, '_ConcatenateDataset', dataset._variant_tensor, others=[dataset],
                           name=name)
 
@@ -100,10 +101,11 @@ def sample_from_datasets(cls: Any, datasets: Sequence[Any], weights: Any = None,
     if weights is not None and len(weights) != count:
         raise ValueError('Invalid `weights`. `weights` should have the same length as `datasets` but got '
                          f'`len(weights)={len(weights)}` vs. `len(datasets)={count}`.')
-    given = np.full(count, 1 / count) if weights is None else np.asarray(weights, np.float64)
+    probabilities = np.full(count, 1 / count) if weights is None else np.asarray(weights, np.float64)
     spec = TensorSpec((), dtypes.int64)
     kind = type(datasets[0])
-    variant = apply('SampledNumbers', (convert_to_tensor(given / given.sum()), *seed_pair(_seeds(seed))), output_attrs(spec))
+    variant = apply('SampledNumbers', (convert_to_tensor(probabilities / probabilities.sum()), *seed_pair(_seeds(seed))),
+                    output_attrs(spec))
     return choose_from_datasets(cls, datasets, kind(variant, spec), stop_on_empty_dataset)
 
 
@@ -139,8 +141,8 @@ def _zip(*sources: ElementSource) -> ElementSource:
         pulls = [source.open(reading, f'{path}::Zip[{i}]') for i, source in enumerate(sources)]
         return lambda: tuple([value for pull in pulls for value in pull()])
     counts = [source.cardinality for source in sources]
-    known = [count for count in counts if count >= 0]
-    total = UNKNOWN if UNKNOWN in counts and 0 not in counts else min(known) if known else INFINITE
+    finite = [count for count in counts if count >= 0]
+    total = UNKNOWN if UNKNOWN in counts and 0 not in counts else min(finite) if finite else INFINITE
     return ElementSource(total, start, max(source.depth for source in sources) + 1)
 
 

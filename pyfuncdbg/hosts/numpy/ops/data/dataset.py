@@ -100,9 +100,9 @@ class Dataset:
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The same with options."""
-        found = type(self)(self._variant_tensor, self._spec, '_OptionsDataset', [self])
-        found._set_options = self._set_options.merge(options)
-        return found
+        dataset = type(self)(self._variant_tensor, self._spec, '_OptionsDataset', [self])
+        dataset._set_options = self._set_options.merge(options)
+        return dataset
 
     def _derived(self, op: str, spec: Any, kind: str, *inputs: Any, others: Sequence[Dataset] = (), name: str | None = None,
                  **attrs: Any) -> Any:
@@ -141,10 +141,10 @@ class Dataset:
         Raises:
             TypeError: It gives none.
         """
-        found = transformation_func(self)
-        if not isinstance(found, Dataset):
-            raise TypeError(f'`transformation_func` must return a `tf.data.Dataset` object. Got {type(found)}.')
-        return found
+        result = transformation_func(self)
+        if not isinstance(result, Dataset):
+            raise TypeError(f'`transformation_func` must return a `tf.data.Dataset` object. Got {type(result)}.')
+        return result
 
     # ------------------------------------------------------------------ order and number
     def repeat(self, count: Any = None, name: str | None = None) -> Any:

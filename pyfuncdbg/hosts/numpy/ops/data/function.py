@@ -58,7 +58,7 @@ class ElementFunction:
         if unpacked and len(element_specs) == 1 and isinstance(element_specs[0], tuple) and not hasattr(
                 element_specs[0], '_fields'):
             element_specs = element_specs[0]
-        found: list[Any] = []
+        results: list[Any] = []
 
         def flat(*tensors: Any) -> list[Any]:
             rest = list(tensors)
@@ -68,16 +68,16 @@ class ElementFunction:
                 arguments.append(structure.element_of(spec, rest[:count]))
                 del rest[:count]
             result = converted_callable(function)(*arguments)
-            found[:] = [_as_element(result, what)]
-            return structure.tensors_of(found[0])
+            results[:] = [_as_element(result, what)]
+            return structure.tensors_of(results[0])
         types = [kind for spec in element_specs for kind in structure.types_of(spec)]
         specs = [TensorSpec(shape, dtype, f'args_{i}') for i, (dtype, shape) in enumerate(types)]
         name = f'__inference_Dataset_{what[8:-2]}_{getattr(function, "__name__", type(function).__name__)}_{next(_numbers)}'
         arguments = CallArguments(specs, {}, [f'args_{i}' for i in range(len(specs))], True, {})
         self.function = function
         self.trace: TracedFunction = trace_function(flat, arguments, name, False)
-        self.structure = found[0]
-        self.spec = structure.map_structure(structure.spec_of, found[0])
+        self.structure = results[0]
+        self.spec = structure.map_structure(structure.spec_of, results[0])
 
     @property
     def captured(self) -> list[Any]:

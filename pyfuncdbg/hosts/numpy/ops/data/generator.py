@@ -68,9 +68,9 @@ def from_generator(cls: Any, generator: Callable[..., Any], output_types: Any = 
 def _spec(types: Any, shapes: Any) -> Any:
     if shapes is None:
         return structure.map_structure(lambda leaf: TensorSpec(None, as_dtype(leaf)), types)
-    found = structure.leaves(types)
+    leaf_types = structure.leaves(types)
     flat = _shapes(types, shapes)
-    specs = [TensorSpec(shape, as_dtype(leaf)) for leaf, shape in zip(found, flat, strict=True)]
+    specs = [TensorSpec(shape, as_dtype(leaf)) for leaf, shape in zip(leaf_types, flat, strict=True)]
     return structure.packed(types, iter(specs))
 
 
@@ -80,7 +80,7 @@ def _shapes(types: Any, shapes: Any) -> list[TensorShape]:
         return [TensorShape(shapes)]
     if isinstance(types, dict):
         return [shape for key in sorted(types) for shape in _shapes(types[key], shapes[key])]
-    return [shape for inner, given in zip(types, shapes, strict=True) for shape in _shapes(inner, given)]
+    return [shape for inner, inner_shapes in zip(types, shapes, strict=True) for shape in _shapes(inner, inner_shapes)]
 
 
 class _Generators:
@@ -134,7 +134,7 @@ class _Beginning:
     def __init__(self, generators: _Generators, generator: Any) -> None:
         self._generators = generators
         self._generator = generator
-        self.takes_from = _called(generator)
+        self.takes_from = _generator_label(generator)
 
     def __call__(self, *values: Any) -> Any:
         return self._generators.begin(iter(self._generator(*values)))
@@ -149,7 +149,7 @@ class _Yielding:
         self._generators = generators
         self._spec = spec
         self.program_function = generator
-        self.takes_from = _called(generator)
+        self.takes_from = _generator_label(generator)
 
     def __call__(self, number: Any) -> list[Any]:
         try:
@@ -158,24 +158,24 @@ class _Yielding:
             return GeneratorEnd(end)
         spec = self._spec
         if not _fits(spec, value):
-            shown = structure.map_structure(lambda leaf: leaf.dtype, spec)
+            dtypes_of_spec = structure.map_structure(lambda leaf: leaf.dtype, spec)
             raise TypeError('`generator` yielded an element that did not match the expected structure. The expected '
-                            f'structure was {shown}, but the yielded element was {value}.')
-        found = []
-        for leaf, given in zip(structure.leaves(spec), _leaves_up_to(spec, value), strict=True):
+                            f'structure was {dtypes_of_spec}, but the yielded element was {value}.')
+        arrays = []
+        for leaf, leaf_value in zip(structure.leaves(spec), _leaves_up_to(spec, value), strict=True):
             try:
-                array = to_array(given, leaf.dtype)
+                array = to_array(leaf_value, leaf.dtype)
             except (TypeError, ValueError):
                 raise TypeError('`generator` yielded an element that could not be converted to the expected type. The '
-                                f'expected type was {leaf.dtype.name}, but the yielded element was {given}.') from None
+                                f'expected type was {leaf.dtype.name}, but the yielded element was {leaf_value}.') from None
             if not leaf.shape.is_compatible_with(np.shape(array)):
                 raise TypeError(f'`generator` yielded an element of shape {np.shape(array)} where an element of shape '
                                 f'{leaf.shape} was expected.')
-            found.append(array)
-        return found
+            arrays.append(array)
+        return arrays
 
 
-def _called(generator: Any) -> str:
+def _generator_label(generator: Any) -> str:
     """For who may not call it again."""
     return f'generator {getattr(generator, "__qualname__", type(generator).__name__)}'
 
@@ -194,7 +194,7 @@ def _leaves_up_to(spec: Any, value: Any) -> list[Any]:
         return [value]
     if isinstance(spec, dict):
         return [leaf for key in sorted(spec) for leaf in _leaves_up_to(spec[key], value[key])]
-    return [leaf for inner, given in zip(spec, value, strict=True) for leaf in _leaves_up_to(inner, given)]
+    return [leaf for inner, inner_value in zip(spec, value, strict=True) for leaf in _leaves_up_to(inner, inner_value)]
 
 
 @dataset_op('GeneratorDataset', '_py_begin', '_py_trace', '_py_drop')

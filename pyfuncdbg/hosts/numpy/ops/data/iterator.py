@@ -117,15 +117,15 @@ class OwnedIterator:
         try:
             return self.__next__()
         except StopIteration:
-            raise _told(end(), 'IteratorGetNext') from None
+            raise _locate_error(end(), 'IteratorGetNext') from None
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or nothing, as an `Optional`."""
         if self._cursor is None or context.current_graph() is not None:
-            made = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
+            optional = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
         else:
-            made = EagerTensor(OptionalElement(self._next()), variant)
-        return Optional(made, self.element_spec)
+            optional = EagerTensor(OptionalElement(self._next()), variant)
+        return Optional(optional, self.element_spec)
 
     def _autograph_for(self, stop: Any, body: Callable[[Any], Any], state: Any, options: dict[str, Any]) -> None:
         """A `for` over it in a traced function: a loop of the graph."""
@@ -138,7 +138,7 @@ class OwnedIterator:
         try:
             return self._cursor.next()
         except OpError as error:
-            raise _told(error, 'IteratorGetNext', len(structure.types_of(self.element_spec))) from error.__cause__
+            raise _locate_error(error, 'IteratorGetNext', len(structure.types_of(self.element_spec))) from error.__cause__
         finally:
             execution.errstate = before
             numpy_errstate.state.set(before)
@@ -151,7 +151,7 @@ class OwnedIterator:
     output_shapes = property(get_output_shapes)
 
 
-def _told(error: OpError, op: str, count: int = 1) -> OpError:
+def _locate_error(error: OpError, op: str, count: int = 1) -> OpError:
     """An error of an eager iterator with TensorFlow's words around it."""
     if not error.located:
         error.locate(None, None, f'{{{{function_node __wrapped__{op}_output_types_{count}_device_{DEVICE}}}}} '
@@ -187,8 +187,8 @@ class Optional:
     def from_value(value: Any) -> Optional:
         """An optional with an element."""
         element = structure.as_element(value)
-        made = apply('OptionalFromValue', structure.tensors_of(element))
-        return Optional(made, structure.map_structure(structure.spec_of, element))
+        optional = apply('OptionalFromValue', structure.tensors_of(element))
+        return Optional(optional, structure.map_structure(structure.spec_of, element))
 
     @staticmethod
     def empty(element_spec: Any) -> Optional:
@@ -213,14 +213,14 @@ def over(iterator: OwnedIterator, stop: Callable[[], Any] | None, body: Callable
     def get() -> tuple[Any, ...]:
         return (current, *state.get())
 
-    def put(given: Sequence[Any]) -> None:
+    def put(values: Sequence[Any]) -> None:
         nonlocal current
-        current = given[0]
-        state.set(given[1:])
+        current = values[0]
+        state.set(values[1:])
 
     def test() -> Any:
-        there = Optional(current, spec).has_value()
-        return there if stop is None else cond(there, stop, lambda: False)
+        has_value = Optional(current, spec).has_value()
+        return has_value if stop is None else cond(has_value, stop, lambda: False)
 
     def step() -> None:
         nonlocal current

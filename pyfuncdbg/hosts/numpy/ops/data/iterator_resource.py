@@ -115,17 +115,17 @@ def _make(execution: Execution, source: ElementSource, cursor: Cursor, owned: An
 
 
 def _shared(execution: Execution, node: str = '', shared_name: bytes = b'', owned: Any = ()) -> Cursor:
-    found: Cursor = execution.resource(('iterator', shared_name.decode() or node), Cursor)
-    return found
+    cursor: Cursor = execution.resource(('iterator', shared_name.decode() or node), Cursor)
+    return cursor
 
 
 def _one_shot(execution: Execution, source: ElementSource, node: str = '', owned: Any = ()) -> Cursor:
-    def begun() -> Cursor:
+    def new_cursor() -> Cursor:
         cursor = Cursor()
         cursor.begin(source, execution)
         return cursor
-    found: Cursor = execution.resource(('iterator', node), begun)
-    return found
+    existing: Cursor = execution.resource(('iterator', node), new_cursor)
+    return existing
 
 
 def _anonymous(execution: Execution, owned: Any = ()) -> Cursor:
@@ -139,14 +139,14 @@ def _handle(execution: Execution, cursor: Cursor, owned: Any = ()) -> Any:
 
 
 def _by_handle(execution: Execution, text: Any, owned: Any = ()) -> Cursor:
-    found = execution.resources.get(text[()])
-    if found is None:
+    cursor = execution.resources.get(text[()])
+    if cursor is None:
         raise invalid(f'The handle {text[()]!r} is that of no iterator of this session.')
-    return found
+    return cursor
 
 
 # ---------------------------------------------------------------- ops
-def _one(dtype: DType) -> Callable[[Any, Attrs], list[Output]]:
+def _scalar_output(dtype: DType) -> Callable[[Any, Attrs], list[Output]]:
     return lambda inputs, attrs: [(dtype, TensorShape(()))]
 
 
@@ -164,18 +164,19 @@ def _op(name: str, kernel: Any, infer: Any, *attrs: str, outputs: int = 1) -> No
                    kernel_attrs=attrs, retains=True))
 
 
-_op('IteratorV2', _shared, _one(dtypes.resource), 'node', 'shared_name')
-_op('OneShotIterator', _one_shot, _one(dtypes.resource), 'node')
-_op('AnonymousIteratorV3', _anonymous, _one(dtypes.resource))
+_op('IteratorV2', _shared, _scalar_output(dtypes.resource), 'node', 'shared_name')
+_op('OneShotIterator', _one_shot, _scalar_output(dtypes.resource), 'node')
+_op('AnonymousIteratorV3', _anonymous, _scalar_output(dtypes.resource))
 _op('MakeIterator', _make, lambda inputs, attrs: [], outputs=0)
 _op('IteratorGetNext', _get_next, _element_types, 'node', outputs=-1)
-_op('IteratorGetNextAsOptional', _get_optional, _one(dtypes.variant), 'node')
-_op('IteratorToStringHandle', _handle, _one(dtypes.string))
-_op('IteratorFromStringHandleV2', _by_handle, _one(dtypes.resource))
-register(OpDef('OptionalFromValue', lambda *values: OptionalElement(values), _one(dtypes.variant), _from_value_gradient,
-               retains=True))
-register(OpDef('OptionalNone', lambda: OptionalElement(None), _one(dtypes.variant), no_gradient, retains=True))
-register(OpDef('OptionalHasValue', lambda maybe: np.bool_(maybe.element is not None), _one(dtypes.bool), no_gradient))
+_op('IteratorGetNextAsOptional', _get_optional, _scalar_output(dtypes.variant), 'node')
+_op('IteratorToStringHandle', _handle, _scalar_output(dtypes.string))
+_op('IteratorFromStringHandleV2', _by_handle, _scalar_output(dtypes.resource))
+register(OpDef('OptionalFromValue', lambda *values: OptionalElement(values), _scalar_output(dtypes.variant),
+               _from_value_gradient, retains=True))
+register(OpDef('OptionalNone', lambda: OptionalElement(None), _scalar_output(dtypes.variant), no_gradient, retains=True))
+register(OpDef('OptionalHasValue', lambda maybe: np.bool_(maybe.element is not None), _scalar_output(dtypes.bool),
+               no_gradient))
 register(OpDef('OptionalGetValue', lambda maybe: maybe.value(), _element_types,
                lambda node, *grads: [apply('OptionalFromValue', grads)], outputs=-1, retains=True))
-register(OpDef('DatasetCardinality', lambda source: np.int64(source.cardinality), _one(dtypes.int64), no_gradient))
+register(OpDef('DatasetCardinality', lambda source: np.int64(source.cardinality), _scalar_output(dtypes.int64), no_gradient))

@@ -50,9 +50,9 @@ def map_dataset(self: Any, map_func: Callable[..., Any], num_parallel_calls: Any
     threads = convert_to_tensor(num_parallel_calls, dtypes.int64, name='num_parallel_calls')
     if deterministic is None:
         deterministic = self._set_options.deterministic
-    told = b'default' if deterministic is None else str(bool(deterministic)).lower().encode()
+    order_attr = b'default' if deterministic is None else str(bool(deterministic)).lower().encode()
     return self._derived('ParallelMapDatasetV2', function.spec, '_ParallelMapDataset', *function.captured, threads,
-                            name=name, deterministic=told, **function.attrs())
+                            name=name, deterministic=order_attr, **function.attrs())
 
 
 def filter_dataset(self: Any, predicate: Callable[..., Any], name: str | None = None) -> Any:
@@ -169,8 +169,8 @@ def _filter(source: ElementSource, *captured: Any, _py_trace: TracedFunction) ->
 
         def pull() -> Element:
             while True:
-                _, element, chosen = following()
-                if chosen[0]:
+                _, element, predicate = following()
+                if predicate[0]:
                     return element
         return pull
     return transformed(source, 'Filter', begin, INFINITE if source.cardinality == INFINITE else UNKNOWN)
@@ -188,8 +188,8 @@ def _take_while(source: ElementSource, *captured: Any, _py_trace: TracedFunction
         def pull() -> Element:
             nonlocal over
             if not over:
-                _, element, chosen = following()
-                if chosen[0]:
+                _, element, predicate = following()
+                if predicate[0]:
                     return element
                 over = True
             raise EndOfSequence
@@ -209,9 +209,9 @@ def _scan(source: ElementSource, *rest: Any, _py_trace: TracedFunction, _py_stat
             nonlocal index, state
             element = upstream()
             index += 1
-            found = step(reading, path, index, (*state, *element))
-            state = found[:_py_states]
-            return found[_py_states:]
+            results = step(reading, path, index, (*state, *element))
+            state = results[:_py_states]
+            return results[_py_states:]
         return pull
     return transformed(source, 'Scan', begin)
 

@@ -43,12 +43,12 @@ class _Settings:
         """
         if type(options) is not type(self):
             raise TypeError(f'Could not merge incompatible options of type {type(options)} and {type(self)}.')
-        found = type(self)()
-        for given in (self, options):
-            for name, value in given._values.items():
-                known = found._values.get(name)
-                found._values[name] = known.merge(value) if isinstance(known, _Settings) else value
-        return found
+        merged = type(self)()
+        for settings in (self, options):
+            for name, value in settings._values.items():
+                value_before = merged._values.get(name)
+                merged._values[name] = value_before.merge(value) if isinstance(value_before, _Settings) else value
+        return merged
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self._values == other._values

@@ -36,84 +36,91 @@ def _number(value: Any, argument: str) -> int:
 @dataset_op('RepeatDataset')
 def _repeat(source: ElementSource, count: Any) -> ElementSource:
     """The elements again and again; -1 times: without end."""
-    times, once = _number(count, 'count'), source.cardinality
+    times, cardinality = _number(count, 'count'), source.cardinality
 
     def start(reading: DatasetReading, path: str) -> Pull:
         path += '::ForeverRepeat' if times < 0 else '::FiniteRepeat'
-        left = times
+        remaining = times
         inner: tuple[DatasetReading, Pull] | None = None
         fresh = True
 
         def pull() -> Element:
-            nonlocal left, inner, fresh
-            while left:
+            nonlocal remaining, inner, fresh
+            while remaining:
                 if inner is None:
-                    own = reading.within()
-                    inner, fresh = (own, source.open(own, f'{path}[{times - left}]' if left > 0 else path)), True
+                    passage = reading.within()
+                    inner, fresh = (passage, source.open(passage,
+                                                         f'{path}[{times - remaining}]' if remaining > 0 else path)), True
                 try:
-                    found = inner[1]()
+                    element = inner[1]()
                     fresh = False
-                    return found
+                    return element
                 except EndOfSequence:
                     reading.forget(inner[0])
                     inner = None
-                    left -= 1
-                    if fresh and left < 0:      # nothing, for ever
-                        left = 0
+                    remaining -= 1
+                    if fresh and remaining < 0:      # nothing, for ever
+                        remaining = 0
             raise EndOfSequence
         return pull
-    total = 0 if not once or not times else INFINITE if times < 0 else once * times if once >= 0 else once
+    if not cardinality or not times:
+        total = 0
+    elif times < 0:
+        total = INFINITE
+    else:
+        total = cardinality * times if cardinality >= 0 else cardinality
     return ElementSource(total, start, source.depth + 1)
 
 
 @dataset_op('TakeDataset')
 def _take(source: ElementSource, count: Any) -> ElementSource:
     """The first elements; -1: all."""
-    most, there = _number(count, 'count'), source.cardinality
+    most, cardinality = _number(count, 'count'), source.cardinality
 
     def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
-        left = most
+        remaining = most
 
         def pull() -> Element:
-            nonlocal left
-            if not left:
+            nonlocal remaining
+            if not remaining:
                 raise EndOfSequence
-            found = upstream()
-            left -= 1
-            return found
+            element = upstream()
+            remaining -= 1
+            return element
         return pull
-    total = there if most < 0 else most if there == INFINITE or not most else min(there, most)
+    total = cardinality if most < 0 else most if cardinality == INFINITE or not most else min(cardinality, most)
     return transformed(source, 'FiniteTake', begin, total)
 
 
 @dataset_op('SkipDataset')
 def _skip(source: ElementSource, count: Any) -> ElementSource:
     """The elements after the first ones; -1: none."""
-    first, there = _number(count, 'count'), source.cardinality
+    first, cardinality = _number(count, 'count'), source.cardinality
 
     def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
-        left = first
+        remaining = first
 
         def pull() -> Element:
-            nonlocal left
-            if left < 0:
+            nonlocal remaining
+            if remaining < 0:
                 raise EndOfSequence
-            while left:
+            while remaining:
                 upstream()
-                left -= 1
+                remaining -= 1
             return upstream()
         return pull
-    return transformed(source, 'FiniteSkip', begin, 0 if first < 0 else max(0, there - first) if there >= 0 else there)
+    left = max(0, cardinality - first) if cardinality >= 0 else cardinality
+    return transformed(source, 'FiniteSkip', begin, 0 if first < 0 else left)
 
 
 @dataset_op('ShardDataset')
 def _shard(source: ElementSource, count: Any, index: Any) -> ElementSource:
     """Every `count`-th element, beginning with number `index`."""
-    shards, own, there = int(count), int(index), source.cardinality
+    shards, shard, cardinality = int(count), int(index), source.cardinality
     if shards < 1:
         raise invalid(f'Number of shards must be greater than zero (currently num_shards = {shards}).')
-    if not 0 <= own < shards:
-        raise invalid(f'Index must be between 0 and {shards - 1} (currently index = {own}).')
+    if not 0 <= shard < shards:
+        raise invalid(f'Index must be between 0 and {shards - 1} (currently index = {shard}).')
 
     def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
         number = -1
@@ -121,12 +128,13 @@ def _shard(source: ElementSource, count: Any, index: Any) -> ElementSource:
         def pull() -> Element:
             nonlocal number
             while True:
-                found = upstream()
+                element = upstream()
                 number += 1
-                if number % shards == own:
-                    return found
+                if number % shards == shard:
+                    return element
         return pull
-    return transformed(source, 'Shard', begin, there if there < 0 else there // shards + (own < there % shards))
+    return transformed(source, 'Shard', begin,
+                       cardinality if cardinality < 0 else cardinality // shards + (shard < cardinality % shards))
 
 
 class Seeds:
@@ -149,25 +157,25 @@ def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any,
     most, seeds = int(size), (int(seed), int(seed2))
     if most < 1 and most != UNKNOWN:
         raise invalid('buffer_size must be greater than zero or UNKNOWN_CARDINALITY')
-    again = Seeds(seeds) if reshuffle_each_iteration else None
+    reading_seeds = Seeds(seeds) if reshuffle_each_iteration else None
 
     def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
-        generator = (again or Seeds(seeds)).next()
-        kept: list[Element] = []
+        generator = (reading_seeds or Seeds(seeds)).next()
+        buffer: list[Element] = []
         over = False
 
         def pull() -> Element:
             nonlocal over
-            while not over and (len(kept) < most or most < 0):
+            while not over and (len(buffer) < most or most < 0):
                 try:
-                    kept.append(upstream())
+                    buffer.append(upstream())
                 except EndOfSequence:
                     over = True
-            if not kept:
+            if not buffer:
                 raise EndOfSequence
-            place = int(generator.integers(len(kept)))
-            kept[place], kept[-1] = kept[-1], kept[place]
-            return kept.pop()
+            place = int(generator.integers(len(buffer)))
+            buffer[place], buffer[-1] = buffer[-1], buffer[place]
+            return buffer.pop()
         return pull
     return transformed(source, 'Shuffle', begin)
 
@@ -175,22 +183,22 @@ def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any,
 @dataset_op('CacheDatasetV2', stateful=True)
 def _cache(source: ElementSource) -> ElementSource:
     """The elements, kept in memory from the first whole reading on."""
-    kept: list[tuple[Element, ...]] = []
+    readings: list[tuple[Element, ...]] = []
 
     def start(reading: DatasetReading, path: str) -> Pull:
-        if kept:
-            return pull_from(iter(kept[0]))
+        if readings:
+            return pull_from(iter(readings[0]))
         upstream = source.open(reading, path + '::MemoryCacheImpl')
-        found: list[Element] = []
+        elements: list[Element] = []
 
         def pull() -> Element:
             try:
                 element = upstream()
             except EndOfSequence:
-                if not kept:
-                    kept.append(tuple(found))
+                if not readings:
+                    readings.append(tuple(elements))
                 raise
-            found.append(element)
+            elements.append(element)
             return element
         return pull
     return ElementSource(source.cardinality, start, source.depth + 1)
@@ -217,7 +225,7 @@ def _assert_cardinality(source: ElementSource, count: Any) -> ElementSource:
         def pull() -> Element:
             nonlocal number
             try:
-                found = upstream()
+                element = upstream()
             except EndOfSequence:
                 if 0 <= number < expected:
                     raise _miscounted(expected, f'only {number}') from None
@@ -225,11 +233,11 @@ def _assert_cardinality(source: ElementSource, count: Any) -> ElementSource:
             number += 1
             if 0 <= expected < number:
                 raise _miscounted(expected, f'at least {number}')
-            return found
+            return element
         return pull
     return transformed(source, 'AssertCardinality', begin, expected)
 
 
-def _miscounted(expected: int, got: str) -> Exception:
+def _miscounted(expected: int, counted: str) -> Exception:
     return FailedPreconditionError(
-        None, None, f'Input dataset was expected to contain {expected} elements but contained {got} elements.')
+        None, None, f'Input dataset was expected to contain {expected} elements but contained {counted} elements.')

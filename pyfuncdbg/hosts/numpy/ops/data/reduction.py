@@ -34,9 +34,9 @@ def reduce_dataset(self: Any, initial_state: Any, reduce_func: Callable[..., Any
             break
         spec = wider
     flat = structure.tensors_of(state)
-    found = apply('ReduceDataset', (self._variant_tensor, *flat, *traced.captured),
-                  {**traced.attrs(), **output_attrs(spec), '_py_states': len(flat)}, name)
-    return structure.element_of(spec, found)
+    results = apply('ReduceDataset', (self._variant_tensor, *flat, *traced.captured),
+                    {**traced.attrs(), **output_attrs(spec), '_py_states': len(flat)}, name)
+    return structure.element_of(spec, results)
 
 
 def get_single_element(self: Any, name: str | None = None) -> Any:
@@ -77,13 +77,13 @@ def _single(execution: Execution, source: ElementSource, owned: Any = ()) -> Ele
     try:
         pull = source.open(reading, 'Iterator::Root')
         try:
-            found = pull()
+            element = pull()
         except EndOfSequence:
             raise invalid('Dataset was empty.') from None
         try:
             pull()
         except EndOfSequence:
-            return found
+            return element
         raise invalid('Dataset had more than one element.')
     finally:
         reading.close()

@@ -98,7 +98,7 @@ def transformed(source: ElementSource, name: str, begin: Callable[[Pull, Dataset
     return ElementSource(source.cardinality if cardinality is None else cardinality, start, source.depth + 1)
 
 
-def given(elements: Collection[Element], depth: int = 0) -> ElementSource:
+def source_of(elements: Collection[Element], depth: int = 0) -> ElementSource:
     """A source of elements that are there."""
     def start(reading: DatasetReading, path: str) -> Pull:
         return pull_from(iter(elements))
@@ -132,7 +132,7 @@ def seeded_generator(seeds: tuple[int, int]) -> np.random.Generator:
 
 def row(value: Any, index: int) -> Any:
     """One slice along the first axis as a kernel value."""
-    found = value[index]
+    element = value[index]
     if value.dtype.hasobject and value.ndim == 1:
-        found = np.array(found, object)
-    return found
+        element = np.array(element, object)
+    return element

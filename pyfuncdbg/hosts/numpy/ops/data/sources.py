@@ -17,10 +17,10 @@ from pyfuncdbg.hosts.numpy.ops.data.source import (
     ElementSource,
     Pull,
     dataset_op,
-    given,
     pull_from,
     row,
     seeded_generator,
+    source_of,
 )
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
@@ -74,10 +74,10 @@ def from_range(cls: Any, *args: Any, output_type: Any = dtypes.int64, name: str 
     if not 1 <= len(args) <= 3:
         raise ValueError(f'Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}.')
     start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
-    given = [convert_to_tensor(value, dtypes.int64, name=word)
-             for word, value in (('start', start), ('stop', stop), ('step', step))]
+    bounds = [convert_to_tensor(value, dtypes.int64, name=word)
+              for word, value in (('start', start), ('stop', stop), ('step', step))]
     spec = TensorSpec((), as_dtype(output_type))
-    return cls(apply('RangeDataset', given, output_attrs(spec), name), spec, '_RangeDataset')
+    return cls(apply('RangeDataset', bounds, output_attrs(spec), name), spec, '_RangeDataset')
 
 
 def seed_pair(seeds: dict[str, int]) -> tuple[Any, Any]:
@@ -95,7 +95,7 @@ def from_random(cls: Any, seed: int | None = None, rerandomize_each_iteration: b
 @dataset_op('TensorDataset')
 def _single(*tensors: Any) -> ElementSource:
     """One element."""
-    return given((tensors,))
+    return source_of((tensors,))
 
 
 @dataset_op('TensorSliceDataset')

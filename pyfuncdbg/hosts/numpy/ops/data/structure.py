@@ -26,19 +26,19 @@ class VariantSpec:
         kind: 'DatasetSpec' or 'OptionalSpec'.
     """
 
-    __slots__ = ('element_spec', 'kind', 'made')
+    __slots__ = ('element_spec', 'kind', 'object_class')
     dtype = dtypes.variant
     shape = TensorShape(())
 
     def __init__(self, made: Callable[[Tensor, Any], Any], element_spec: Any, kind: str) -> None:
-        self.made = made
+        self.object_class = made
         self.element_spec = element_spec
         self.kind = kind
 
     @property
     def value_type(self) -> Any:
         """The class of the object."""
-        return self.made
+        return self.object_class
 
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
         """Whether the object, or one of that spec, has compatible elements."""
@@ -56,7 +56,7 @@ class VariantSpec:
         if not self.is_compatible_with(other):
             raise ValueError(f'No TypeSpec is compatible with both {self} and {other}')
         merged = narrowest_for_both(self.element_spec, other.element_spec)
-        return VariantSpec(self.made, merged, self.kind)
+        return VariantSpec(self.object_class, merged, self.kind)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, VariantSpec) and (self.kind, self.element_spec) == (other.kind, other.element_spec)
@@ -133,8 +133,8 @@ def same_form(a: Any, b: Any) -> bool:
         return True
     if isinstance(a, Mapping) and (not isinstance(b, Mapping) or set(a) != set(b)):
         return False
-    ours, theirs = nest._children(a), nest._children(b)
-    return len(ours) == len(theirs) and all(map(same_form, ours, theirs))
+    children_a, children_b = nest._children(a), nest._children(b)
+    return len(children_a) == len(children_b) and all(map(same_form, children_a, children_b))
 
 
 def compatible(a: Any, b: Any) -> bool:
@@ -173,14 +173,14 @@ def as_leaf(value: Any, name: str = '') -> Any:
 
 def as_element(value: Any) -> Any:
     """A value as an element: its leaves become tensors."""
-    found = leaves(value)
-    if all(isinstance(leaf, Tensor) for leaf in found):
+    leaf_values = leaves(value)
+    if all(isinstance(leaf, Tensor) for leaf in leaf_values):
         return value
     graph = current_graph()
     if graph is None:
-        return packed(value, iter([as_leaf(leaf, '') for leaf in found]))
+        return packed(value, iter([as_leaf(leaf, '') for leaf in leaf_values]))
     with graph.name_scope('normalize_element'):
-        return packed(value, iter([as_leaf(leaf, f'component_{i}') for i, leaf in enumerate(found)]))
+        return packed(value, iter([as_leaf(leaf, f'component_{i}') for i, leaf in enumerate(leaf_values)]))
 
 
 def types_of(spec: Any) -> list[Output]:
@@ -191,28 +191,28 @@ def types_of(spec: Any) -> list[Output]:
 
 def tensors_of(element: Any) -> list[Tensor]:
     """An element as a flat list of tensors."""
-    found = []
+    tensors = []
     for leaf in leaves(element):
         if is_composite(leaf):
-            found += components(leaf)
+            tensors += components(leaf)
         elif leaf is not None:
-            found.append(leaf._variant_tensor if hasattr(leaf, '_data_spec') else leaf)
-    return found
+            tensors.append(leaf._variant_tensor if hasattr(leaf, '_data_spec') else leaf)
+    return tensors
 
 
 def element_of(spec: Any, tensors: Sequence[Any]) -> Any:
     """An element put together from a flat list of tensors."""
     if type(spec) is TensorSpec:
         return tensors[0]
-    given = iter(tensors)
+    remaining = iter(tensors)
 
     def leaf_of(leaf: Any) -> Any:
         if isinstance(leaf, NoneSpec):
             return None
         if is_composite_spec(leaf):
-            return leaf._from_components([next(given) for _ in components(leaf)])
-        tensor = next(given)
-        return leaf.made(tensor, leaf.element_spec) if isinstance(leaf, VariantSpec) else tensor
+            return leaf._from_components([next(remaining) for _ in components(leaf)])
+        tensor = next(remaining)
+        return leaf.object_class(tensor, leaf.element_spec) if isinstance(leaf, VariantSpec) else tensor
     return map_structure(leaf_of, spec)
 
 

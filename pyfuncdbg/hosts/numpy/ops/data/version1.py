@@ -113,14 +113,15 @@ class Iterator:
         Raises:
             TypeError: The dataset has elements of another kind.
         """
-        ours, theirs = self.element_spec, dataset.element_spec
-        if not structure.same_form(ours, theirs):
-            raise TypeError(f'The `dataset` must have the same nested structure as the iterator: {ours}, got {theirs}.')
-        types = structure.map_structure(lambda leaf: leaf.dtype, theirs)
+        iterator_spec, dataset_spec = self.element_spec, dataset.element_spec
+        if not structure.same_form(iterator_spec, dataset_spec):
+            raise TypeError(f'The `dataset` must have the same nested structure as the iterator: '
+                            f'{iterator_spec}, got {dataset_spec}.')
+        types = structure.map_structure(lambda leaf: leaf.dtype, dataset_spec)
         if structure.leaves(self.output_types) != structure.leaves(types):
             raise TypeError(f'Expected output types {self.output_types!r} but got dataset with output types {types!r}.')
-        if not structure.compatible(ours, theirs):
-            shapes = structure.map_structure(lambda s: s.shape, theirs)
+        if not structure.compatible(iterator_spec, dataset_spec):
+            shapes = structure.map_structure(lambda s: s.shape, dataset_spec)
             raise TypeError(f'Expected output shapes compatible with {self.output_shapes!r} but got dataset with output '
                             f'shapes {shapes!r}.')
         return apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource), None, name)
@@ -132,8 +133,8 @@ class Iterator:
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or nothing."""
-        made = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
-        return Optional(made, self.element_spec)
+        optional = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
+        return Optional(optional, self.element_spec)
 
     def string_handle(self, name: str | None = None) -> Any:
         """A string that represents this iterator, to be fed to one `from_string_handle`."""

@@ -45,22 +45,22 @@ def unbroadcast(x: Tensor, y: Tensor, gx: Tensor | None, gy: Tensor | None) -> l
     if a.is_fully_defined() and b.is_fully_defined():
         if a.sizes == b.sizes:
             return [gx, gy]
-        whole = broadcast(a, b)
-        return [None if gx is None else _sum_to(gx, whole, a), None if gy is None else _sum_to(gy, whole, b)]
+        common = broadcast(a, b)
+        return [None if gx is None else _sum_to(gx, common, a), None if gy is None else _sum_to(gy, common, b)]
     shape_x, shape_y = sizes_of(x), sizes_of(y)
     axes_x, axes_y = apply('BroadcastGradientArgs', (shape_x, shape_y))
     return [None if g is None else apply('Reshape', (apply('Sum', (g, axes), {'keep_dims': False}), shape))
             for g, axes, shape in ((gx, axes_x, shape_x), (gy, axes_y, shape_y))]
 
 
-def _sum_to(grad: Tensor, whole: TensorShape, part: TensorShape) -> Tensor:
-    if whole.sizes == part.sizes:
+def _sum_to(grad: Tensor, from_shape: TensorShape, to_shape: TensorShape) -> Tensor:
+    if from_shape.sizes == to_shape.sizes:
         return grad
-    assert whole.sizes is not None and part.sizes is not None
-    added = len(whole.sizes) - len(part.sizes)
-    axes = [*range(added), *(added + i for i, n in enumerate(part.sizes) if n == 1 and whole.sizes[added + i] != 1)]
+    assert from_shape.sizes is not None and to_shape.sizes is not None
+    added = len(from_shape.sizes) - len(to_shape.sizes)
+    axes = [*range(added), *(added + i for i, n in enumerate(to_shape.sizes) if n == 1 and from_shape.sizes[added + i] != 1)]
     summed = apply('Sum', (grad, vector(axes)), {'keep_dims': False})
-    return summed if len(axes) == added else apply('Reshape', (summed, vector(part.as_list())))  # type: ignore[arg-type]
+    return summed if len(axes) == added else apply('Reshape', (summed, vector(to_shape.as_list())))  # type: ignore[arg-type]
 
 
 def _broadcast_gradient_args(a: Any, b: Any) -> tuple[Any, Any]:
@@ -105,9 +105,9 @@ def _broadcast_to_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Outp
 
 def _broadcast_to_gradient(node: Node, grad: Tensor) -> list[Tensor | None]:
     x = node.inputs[0]
-    whole = node.outputs[0].shape
-    if x.shape.is_fully_defined() and whole.is_fully_defined():
-        return [_sum_to(grad, whole, x.shape), None]
+    broadcast_shape = node.outputs[0].shape
+    if x.shape.is_fully_defined() and broadcast_shape.is_fully_defined():
+        return [_sum_to(grad, broadcast_shape, x.shape), None]
     axes, _ = apply('BroadcastGradientArgs', (sizes_of(x), apply('Cast', (node.inputs[1],), {'DstT': dtypes.int32})))
     return [apply('Reshape', (apply('Sum', (grad, axes), {'keep_dims': False}), sizes_of(x))), None]
 
@@ -142,8 +142,8 @@ def _broadcast_args(x: Any, y: Any) -> Any:
 
 def _broadcast_args_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     sizes = [t.shape[0] if t.shape.rank == 1 else None for t in inputs]
-    known = None if None in sizes else max(sizes)  # type: ignore[type-var]
-    return [(inputs[0].dtype, TensorShape([known]))]
+    rank = None if None in sizes else max(sizes)  # type: ignore[type-var]
+    return [(inputs[0].dtype, TensorShape([rank]))]
 
 
 register(OpDef('BroadcastArgs', _broadcast_args, _broadcast_args_types))

@@ -57,9 +57,9 @@ def converted(value: Any, dtype: Any, name: str | None) -> Any:
     """The tensor that a registered function makes; NotImplemented where there is none for such an object."""
     for _, types, function in registered:
         if isinstance(value, types):
-            found = function(value, dtype=dtype, name=name, as_ref=False)
-            if found is not NotImplemented:
-                return found
+            result = function(value, dtype=dtype, name=name, as_ref=False)
+            if result is not NotImplemented:
+                return result
     return NotImplemented
 
 
@@ -67,10 +67,10 @@ def _infer_constant(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Outp
     return [(attrs['dtype'], TensorShape(getattr(attrs['value'], 'shape', ())))]
 
 
-register(OpDef(CONSTANT, lambda *, value: _whole(value), _infer_constant, kernel_attrs=('value',)))
+register(OpDef(CONSTANT, lambda *, value: _constant_array(value), _infer_constant, kernel_attrs=('value',)))
 
 
-def _whole(value: Any) -> Any:
+def _constant_array(value: Any) -> Any:
     """The array of a constant: one that is a number in every place is kept as that number."""
     return value if not isinstance(value, np.ndarray) or not value.ndim or any(value.strides) else value.copy()
 
@@ -91,31 +91,31 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         ValueError: It is a tensor of another dtype, or cannot be a tensor.
         TypeError: It does not fit `dtype`.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    required = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
-        return _of_dtype(value, wanted)
+        return _of_dtype(value, required)
     if type(value) in _NUMBERS and dtype_hint is None and context.current_graph() is None:
-        return EagerTensor(to_array(value, wanted))
+        return EagerTensor(to_array(value, required))
     convert = getattr(value, '_as_tensor', None)
     if convert is not None:
-        return _of_dtype(convert(), wanted)
+        return _of_dtype(convert(), required)
     if registered:
-        found = converted(value, wanted, name)
-        if found is not NotImplemented:
-            return found
+        result = converted(value, required, name)
+        if result is not NotImplemented:
+            return result
     if isinstance(value, (list, tuple)) and holds_symbolic(value):
-        return _packed(value, wanted, name)
-    if wanted is None and dtype_hint is not None:
+        return _packed(value, required, name)
+    if required is None and dtype_hint is not None:
         try:
             return _constant_of(to_array(value, as_dtype(dtype_hint)), value, name)
         except (TypeError, ValueError):
             pass                                    # a hint is only a wish
-    return _constant_of(array_of(value, wanted), value, name)
+    return _constant_of(array_of(value, required), value, name)
 
 
-def _of_dtype(tensor: Tensor, wanted: DType | None) -> Tensor:
-    if wanted is not None and tensor.dtype is not wanted and tensor.dtype != wanted:
-        raise ValueError(f'Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: '
+def _of_dtype(tensor: Tensor, required: DType | None) -> Tensor:
+    if required is not None and tensor.dtype is not required and tensor.dtype != required:
+        raise ValueError(f'Tensor conversion requested dtype {required.name} for Tensor with dtype {tensor.dtype.name}: '
                          f'{tensor!r}')
     return tensor
 
@@ -182,15 +182,15 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = 'Cons
     Raises:
         TypeError: The value does not fit shape or dtype.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    required = None if dtype is None else as_dtype(dtype)
     if type(value) in _NUMBERS and shape is None and context.current_graph() is None:
-        return EagerTensor(to_array(value, wanted))
+        return EagerTensor(to_array(value, required))
     if isinstance(value, SymbolicTensor):
         raise TypeError(f'Expected any non-tensor type, but got a tensor instead: {value!r}')
-    if isinstance(value, EagerTensor) and wanted is not None and (wanted is string) != (value.dtype is string):
-        raise TypeError(f'Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.')
-    array = array_of(value, wanted) if not isinstance(value, EagerTensor) else (
-        value._value if wanted is None or value.dtype == wanted else cast_array(value._value, wanted))
+    if isinstance(value, EagerTensor) and required is not None and (required is string) != (value.dtype is string):
+        raise TypeError(f'Expected tensor {value} with dtype {required!r}, but got dtype {value.dtype!r}.')
+    array = array_of(value, required) if not isinstance(value, EagerTensor) else (
+        value._value if required is None or value.dtype == required else cast_array(value._value, required))
     if shape is not None:
         array = _shaped(array, TensorShape(shape), value)
     return _constant_of(array, value if shape is None else None, name)
@@ -203,7 +203,7 @@ def in_every_place(number: Any, sizes: Sequence[int]) -> Any:
     return np.broadcast_to(np.asarray(number).reshape(()), sizes)
 
 
-def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
+def _shaped(array: Any, shape: TensorShape, value: Any) -> Any:
     sizes: Any = tuple(shape.as_list())
     if array.size == 1 and sizes != array.shape:
         filled = in_every_place(array, sizes)
@@ -211,7 +211,7 @@ def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
     if array.size != shape.num_elements():
         if context.current_graph() is not None:
             raise TypeError(f"Expected Tensor's shape: {shape}, but got {TensorShape(array.shape)}.")
-        raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {given!r}) '
+        raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {value!r}) '
                         f'has {array.size} elements, but got `shape` {shape} with {shape.num_elements()} elements).')
     return array.reshape(sizes)
 
@@ -220,9 +220,9 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
     """The static value of a tensor as an ndarray, None if it is not known before the run."""
     if isinstance(tensor, EagerTensor):
         return np.asarray(tensor._value)
-    known = known_value(tensor)
-    if known is not None:
-        return known
+    array = known_value(tensor)
+    if array is not None:
+        return array
     op = getattr(tensor, 'op', None)
     if op is not None and op.type == 'Shape' and op.inputs[0].shape.is_fully_defined():
         return np.array(op.inputs[0].shape.as_list(), op.attrs.get('out_type', int32).array)
@@ -291,8 +291,8 @@ def is_constant(tensor: Any) -> bool:
     In a function also where it has captured them; in a branch if it is known which one runs, and in no loop: TensorFlow puts
     functions and such branches only in place of their calls.
     """
-    waiting, seen = [tensor], {id(tensor)}
-    while waiting and len(seen) < _MOST:
+    waiting, ids = [tensor], {id(tensor)}
+    while waiting and len(ids) < _MOST:
         one = waiting.pop()
         op = one.op
         if op.type == INPUT:
@@ -308,8 +308,8 @@ def is_constant(tensor: Any) -> bool:
             needed = op.inputs
             if not needed:
                 return False
-        waiting += [each for each in needed if id(each) not in seen]
-        seen.update(map(id, needed))
+        waiting += [each for each in needed if id(each) not in ids]
+        ids.update(map(id, needed))
     return not waiting
 
 

@@ -28,8 +28,8 @@ def graph_of_inputs(values: Sequence[Any]) -> Graph | None:
     graph = current_graph()
     if graph is None or graph.building_function:
         return None
-    found = (owner(value) for value in values if isinstance(value, SymbolicTensor))
-    return next((other for other in found if other is not graph and not other.building_function), None)
+    graphs = (owner(value) for value in values if isinstance(value, SymbolicTensor))
+    return next((other for other in graphs if other is not graph and not other.building_function), None)
 
 
 def call(op: str, arguments: Mapping[str, Any], attrs: Mapping[str, Any] | None = None, name: str | None = None,

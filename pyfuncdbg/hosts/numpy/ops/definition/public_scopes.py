@@ -90,12 +90,12 @@ def _entered(name: str | None, values: Sequence[Any]) -> AbstractContextManager[
     graph = context.current_graph() or next((owner(v) for v in values if isinstance(v, SymbolicTensor)), None)
     if graph is None and context.process.mixed:
         graph = context.get_default_graph()
-        return _both(graph, name)
+        return _node_and_variable_scope(graph, name)
     return _eager_scope(name) if graph is None else graph.name_scope(name)
 
 
 @context_hiding_own_frames
-def _both(graph: Graph, name: str | None) -> Iterator[str]:
+def _node_and_variable_scope(graph: Graph, name: str | None) -> Iterator[str]:
     """In a program that makes nodes in eager mode, the scope is that of nodes and of variables."""
     with graph.name_scope(name) as full, _eager_scope(full):
         yield full
@@ -238,11 +238,12 @@ def grouped_tuple(tensors: Sequence[Any], name: str | None = None, control_input
     with _entered(name or 'tuple', tensors):
         gate = group(*[t for t in tensors if t is not None], *(control_inputs or ()))
         with control_dependencies([gate]):
-            found: list[Any] = []
+            results: list[Any] = []
             for t in tensors:
                 with nullcontext() if t is None else colocate_with(t):
-                    found.append(t if t is None else apply('Identity', (convert_to_tensor(t),), None, 'control_dependency'))
-            return found
+                    results.append(t if t is None else apply('Identity', (convert_to_tensor(t),), None,
+                                                             'control_dependency'))
+            return results
 
 
 class _Thread(threading.local):

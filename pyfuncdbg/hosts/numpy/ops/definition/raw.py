@@ -41,15 +41,15 @@ def function(op: str) -> Callable[..., Any]:
     Raises:
         AttributeError: There is none.
     """
-    known = signature(op)
-    if known is None or op in _PRIVATE or not is_registered(op):
+    sig = signature(op)
+    if sig is None or op in _PRIVATE or not is_registered(op):
         raise AttributeError(f"module 'pyfuncdbg.tf.raw_ops' has no attribute {op!r}")
     snake = _snake(op)
-    derived = {a.type for a in known.inputs} | {a.number for a in known.inputs}
-    attrs = {name: kind for name, kind in known.attrs.items() if name not in derived}
+    derived = {a.type for a in sig.inputs} | {a.number for a in sig.inputs}
+    attrs = {name: kind for name, kind in sig.attrs.items() if name not in derived}
     other = renamed(op)
-    own = [*(a.name for a in known.inputs), *attrs]
-    accepted = [*(other.get(key, key) for key in own), 'name']
+    parameters = [*(a.name for a in sig.inputs), *attrs]
+    accepted = [*(other.get(key, key) for key in parameters), 'name']
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if args:
@@ -58,18 +58,19 @@ def function(op: str) -> Callable[..., Any]:
         strange = next((key for key in kwargs if key not in accepted), None)
         if strange is not None:
             raise TypeError(f'{snake}() got an unexpected keyword argument {strange!r}')
-        kwargs = {**kwargs, **{key: kwargs[other[key]] for key in own if other.get(key) in kwargs}}
-        missing = [other.get(key, key) for key in own if key not in kwargs and key not in known.defaults]
+        kwargs = {**kwargs, **{key: kwargs[other[key]] for key in parameters if other.get(key) in kwargs}}
+        missing = [other.get(key, key) for key in parameters if key not in kwargs and key not in sig.defaults]
         if missing:
             raise TypeError(f'{snake}() missing {len(missing)} required positional argument{"s" * (len(missing) > 1)}: '
                             + ' and '.join(map(repr, missing)))
-        given = {key: _attr(key, attrs[key], kwargs.get(key, known.defaults.get(key))) for key in attrs}
-        inputs = _inputs(known, kwargs)
+        attr_values = {key: _attr(key, attrs[key], kwargs.get(key, sig.defaults.get(key))) for key in attrs}
+        inputs = _inputs(sig, kwargs)
         check_types(op, inputs)
-        return _named(op, known, apply(op, inputs, {k: v for k, v in given.items() if v is not None}, kwargs.get('name')))
+        return _named(op, sig, apply(op, inputs, {k: v for k, v in attr_values.items() if v is not None},
+                                     kwargs.get('name')))
 
     call.__name__ = call.__qualname__ = op
-    call.__doc__ = f'TensorFlow\'s op `{op}`: {known.text}'
+    call.__doc__ = f'TensorFlow\'s op `{op}`: {sig.text}'
     return call
 
 
@@ -88,30 +89,30 @@ def _attr(name: str, kind: str, value: Any) -> Any:
     return value
 
 
-def _inputs(known: Signature, kwargs: Mapping[str, Any]) -> list[Any]:
+def _inputs(sig: Signature, kwargs: Mapping[str, Any]) -> list[Any]:
     """The tensors of a node: values of one type attr have the dtype of the first tensor or array among them."""
     kinds: dict[str, DType] = {}
-    for argument in known.inputs:
-        for value in _listed(known, argument, kwargs[argument.name]):
-            if hasattr(value, 'dtype') and argument.type in known.attrs:
+    for argument in sig.inputs:
+        for value in _listed(sig, argument, kwargs[argument.name]):
+            if hasattr(value, 'dtype') and argument.type in sig.attrs:
                 kinds.setdefault(argument.type, as_dtype(value.dtype))
-    found = []
-    for argument in known.inputs:
-        for value in _listed(known, argument, kwargs[argument.name]):
+    tensors = []
+    for argument in sig.inputs:
+        for value in _listed(sig, argument, kwargs[argument.name]):
             if isinstance(value, Tensor):
-                found.append(value)
+                tensors.append(value)
                 continue
-            wanted = kinds.get(argument.type) if argument.type in known.attrs else _fixed(argument)
-            tensor = convert_to_tensor(value, None if isinstance(value, np.ndarray) else wanted, name=argument.name)
-            if argument.type in known.attrs and known.attrs[argument.type] == 'type':
+            dtype = kinds.get(argument.type) if argument.type in sig.attrs else _fixed(argument)
+            tensor = convert_to_tensor(value, None if isinstance(value, np.ndarray) else dtype, name=argument.name)
+            if argument.type in sig.attrs and sig.attrs[argument.type] == 'type':
                 kinds.setdefault(argument.type, tensor.dtype)
-            found.append(tensor)
-    return found
+            tensors.append(tensor)
+    return tensors
 
 
-def _listed(known: Signature, argument: Argument, value: Any) -> Sequence[Any]:
+def _listed(sig: Signature, argument: Argument, value: Any) -> Sequence[Any]:
     """The tensors of one argument: several where it has a number, or a list of types."""
-    several = argument.number or known.attrs.get(argument.type, '').startswith('list(')
+    several = argument.number or sig.attrs.get(argument.type, '').startswith('list(')
     return list(value) if several else [value]
 
 
@@ -119,7 +120,7 @@ def _fixed(argument: Argument) -> DType | None:
     return None if argument.type in ('resource', 'variant') else as_dtype(argument.type)
 
 
-def _named(op: str, known: Signature, result: Any) -> Any:
-    if lookup(op).outputs in (0, 1) or len(known.outputs) < 2 or not isinstance(result, (list, tuple)):
+def _named(op: str, sig: Signature, result: Any) -> Any:
+    if lookup(op).outputs in (0, 1) or len(sig.outputs) < 2 or not isinstance(result, (list, tuple)):
         return result
-    return namedtuple(op, [a.name for a in known.outputs])(*result)
+    return namedtuple(op, [a.name for a in sig.outputs])(*result)

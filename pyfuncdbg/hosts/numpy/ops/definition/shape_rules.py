@@ -56,9 +56,9 @@ def check_dtype(op: str, parameter: str, dtype: DType, allowed: Allowed | None) 
 def _listed(op: str, parameter: str) -> Sequence[DType]:
     """The entry of TensorFlow's registry for an input."""
     from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, and eager programs do without
-    known = signature(op)
-    argument = next((a for a in known.inputs if a.name == parameter), None) if known is not None else None
-    return known.allowed(argument.type) if known is not None and argument is not None else ()
+    sig = signature(op)
+    argument = next((a for a in sig.inputs if a.name == parameter), None) if sig is not None else None
+    return sig.allowed(argument.type) if sig is not None and argument is not None else ()
 
 
 _permitted: dict[str, frozenset[int]] = {}
@@ -68,8 +68,8 @@ _names: dict[str, Allowed] = {}
 def permit(op: str, allowed: Allowed | None) -> None:
     """Say which dtypes `check_eager` lets pass; None: all."""
     # By identity: hashing a DType is a call of Python code, and this is asked for every eager op.
-    chosen = dtypes.ALL if allowed is None else allowed
-    _permitted[op], _names[op] = frozenset(map(id, chosen)), chosen
+    permitted = dtypes.ALL if allowed is None else allowed
+    _permitted[op], _names[op] = frozenset(map(id, permitted)), permitted
 
 
 def permits(op: str, dtype: DType) -> bool:
@@ -98,9 +98,9 @@ def check_types(op: str, inputs: Sequence[Any]) -> None:
         InvalidArgumentError: With TensorFlow's text.
     """
     from pyfuncdbg.hosts.numpy.graph.definitions.dtype_errors import fault  # takes 1 ms, and eager programs do without
-    found = fault(op, inputs)
-    if found:
-        raise invalid(found)
+    problem = fault(op, inputs)
+    if problem:
+        raise invalid(problem)
 
 
 def check_eager_types(op: str, inputs: Sequence[Any]) -> None:
@@ -120,8 +120,8 @@ def check_attr_type(op: str, attr: str, dtype: DType) -> None:
         InvalidArgumentError: With TensorFlow's text.
     """
     from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, and eager programs do without
-    known = signature(op)
-    allowed = known.allowed(attr) if known is not None else ()
+    sig = signature(op)
+    allowed = sig.allowed(attr) if sig is not None else ()
     if allowed and dtype not in allowed and current_graph() is None:
         raise invalid(f"Value for attr '{attr}' of {dtype.kernel_name} is not in the list of allowed values: "
                       f"{', '.join(d.kernel_name for d in allowed)}\n\t; NodeDef: {{{{node {op}}}}} [Op:{op}] name: ")
@@ -135,8 +135,8 @@ def check_least(op: str, attr: str, value: int) -> None:
         ValueError: In a graph.
     """
     from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, and eager programs do without
-    known = signature(op)
-    least = known.least(attr) if known is not None else None
+    sig = signature(op)
+    least = sig.least(attr) if sig is not None else None
     if least is not None and value < least:
         text = f"Value for attr '{attr}' of {value} must be at least minimum {least}\n\t; NodeDef: {{{{node {op}}}}}"
         raise invalid(f'{text} [Op:{op}] name: ') if current_graph() is None else ValueError(text)
@@ -325,11 +325,11 @@ def _shape_partial(op: Any, captures: bool) -> list[int | None] | None:
 def _pack_partial(op: Any, captures: bool) -> list[int | None] | None:
     if any(t.shape.rank != 0 for t in op.inputs):
         return None
-    found: list[int | None] = []
+    values: list[int | None] = []
     for tensor in op.inputs:
         value = partial_scalar(tensor)
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 def partial_scalar(tensor: Any) -> int | None:
@@ -345,7 +345,7 @@ def partial_scalar(tensor: Any) -> int | None:
 
 
 def _concat_partial(op: Any, captures: bool) -> list[int | None] | None:
-    found: list[int | None] = []
+    values: list[int | None] = []
     for tensor in op.inputs[:-1]:
         part = partial_sizes(tensor, captures)
         if part is None:
@@ -353,8 +353,8 @@ def _concat_partial(op: Any, captures: bool) -> list[int | None] | None:
             if length is None or len(length) != 1 or length[0] is None:
                 return None
             part = [None] * length[0]
-        found += part
-    return found
+        values += part
+    return values
 
 
 def _slice_partial(op: Any, captures: bool) -> list[int | None] | None:

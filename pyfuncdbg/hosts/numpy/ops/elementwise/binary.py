@@ -83,18 +83,18 @@ def _gradient(rule: Rule) -> Callable[..., Sequence[Any]]:
     if not isinstance(rule, tuple):
         both = rule
 
-        def together(node: Node, grad: Tensor, wanted: Sequence[bool]) -> Sequence[Any]:
+        def together(node: Node, grad: Tensor, needed: Sequence[bool]) -> Sequence[Any]:
             x, y = node.inputs
             gx, gy = both(grad, x, y, node.outputs[0])
-            return unbroadcast(x, y, gx if wanted[0] else None, gy if wanted[1] else None)
+            return unbroadcast(x, y, gx if needed[0] else None, gy if needed[1] else None)
         return together
     of_x, of_y = rule
 
-    def gradient(node: Node, grad: Tensor, wanted: Sequence[bool]) -> Sequence[Any]:
+    def gradient(node: Node, grad: Tensor, needed: Sequence[bool]) -> Sequence[Any]:
         x, y = node.inputs
         z = node.outputs[0]
-        gx = of_x(grad, x, y, z) if wanted[0] else None
-        gy = of_y(grad, x, y, z) if wanted[1] else None
+        gx = of_x(grad, x, y, z) if needed[0] else None
+        gy = of_y(grad, x, y, z) if needed[1] else None
         if type(x) is EagerTensor and type(y) is EagerTensor and x._value.shape == y._value.shape:
             return gx, gy
         return unbroadcast(x, y, gx, gy)
@@ -137,9 +137,9 @@ def _refuse_eagerly(op: str, x: Tensor, y: Tensor, name: str | None) -> None:
             op = 'Add'
         if x.dtype is not y.dtype:
             check_eager_types(op, (x, y))
-            wanted, found = x.dtype.kernel_name, y.dtype.kernel_name
-            raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {wanted} tensor but is a '
-                          f'{found} tensor [Op:{op}] name: ')
+            dtype_x, dtype_y = x.dtype.kernel_name, y.dtype.kernel_name
+            raise invalid(f'cannot compute {op} as input #1(zero-based) was expected to be a {dtype_x} tensor but is a '
+                          f'{dtype_y} tensor [Op:{op}] name: ')
         check_eager(op, x)
 
 
@@ -230,8 +230,8 @@ def _pow_by_x(g: Tensor, x: Any, y: Any, z: Any) -> Any:
 def _choose(op: str) -> Rule:
     """The gradient of a maximum or minimum goes to the one that was taken, to `x` where they are equal."""
     def rule(g: Tensor, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
-        taken, zeros = elementwise(op, x, y), apply('ZerosLike', (g,))
-        return apply('SelectV2', (taken, g, zeros)), apply('SelectV2', (taken, zeros, g))
+        from_x, zeros = elementwise(op, x, y), apply('ZerosLike', (g,))
+        return apply('SelectV2', (from_x, g, zeros)), apply('SelectV2', (from_x, zeros, g))
     return rule
 
 

@@ -103,10 +103,10 @@ def _select_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 
 def _to_shape_of(x: Tensor, node: Node, grad: Tensor) -> Tensor:
     """Sum a gradient of the output's shape over what was repeated of `x`."""
-    whole = node.outputs[0]
-    if x.shape.is_fully_defined() and x.shape == whole.shape:
+    output = node.outputs[0]
+    if x.shape.is_fully_defined() and x.shape == output.shape:
         return grad
-    axes, _ = apply('BroadcastGradientArgs', (sizes_of(x), sizes_of(whole)))
+    axes, _ = apply('BroadcastGradientArgs', (sizes_of(x), sizes_of(output)))
     return apply('Reshape', (apply('Sum', (grad, axes), {'keep_dims': False}), sizes_of(x)))
 
 

@@ -74,8 +74,8 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
     def function(x: Any, name: str | None = None) -> Tensor:
         if type(x) is EagerTensor and not name:
             return quick(x)
-        if hasattr(x, 'mapped'):                    # a composite: the op of its values
-            return x.mapped(function)
+        if hasattr(x, 'map_values'):                    # a composite: the op of its values
+            return x.map_values(function)
         loose = only_bool and not isinstance(x, Tensor) and current_graph() is None
         x = convert_to_tensor(x, dtypes.bool if loose else None)
         check_eager(op, x)
@@ -288,8 +288,8 @@ unary('conj', 'Conj', np.conj, lambda g, x, y: conj(g), COMPLEX, parameter='inpu
 
 def abs(x: Any, name: str | None = None) -> Tensor:
     """The absolute value; of complex numbers a real tensor."""
-    if hasattr(x, 'mapped'):                        # a composite: the op of its values
-        return x.mapped(abs)
+    if hasattr(x, 'map_values'):                        # a composite: the op of its values
+        return x.map_values(abs)
     x = convert_to_tensor(x)
     if not x.dtype.is_complex:
         check_eager_types('Abs', (x,))

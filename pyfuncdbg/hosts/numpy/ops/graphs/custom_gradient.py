@@ -47,11 +47,11 @@ def custom_gradient(f: Any = None) -> Any:
     @hide_own_frames
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
-        return _called(f, args, kwargs)
+        return _call_and_record(f, args, kwargs)
     return decorated
 
 
-def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
+def _call_and_record(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
     """Run `f` unrecorded, then record the node that represents it.
 
     Raises:
@@ -80,7 +80,7 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
     if symbolic or _in_graph(results):
         sources = [tensor if tensor.dtype is resource else apply('Identity', (tensor,)) for tensor in sources]
     attrs = {'_py_gradient': _rule(gradient, len(results), len(leaves), variables),
-             '_py_again': functools.partial(_again, f, _form(args, leaves), kwargs, len(results), len(leaves)),
+             '_py_again': functools.partial(_recompute_outputs, f, _form(args, leaves), kwargs, len(results), len(leaves)),
              '_gradient_op_type': f'CustomGradient-{next(_numbers)}'}
     outputs = apply('IdentityN', [*results, *sources, *(variable.handle for variable in variables)], attrs)
     return nest.pack_sequence_as(result, outputs[:len(results)])
@@ -93,32 +93,33 @@ def _is_variable(value: Any) -> bool:
 def _variables(inner: tape_recording.TapeRecording, results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The variables that results depend on beside the arguments: those that the function read, and in a graph those whose
     values it has used, whoever read them."""
-    given = [id(leaf) for leaf in leaves if _is_variable(leaf)]
-    found = {key: variable for key, variable in inner.variables.items() if id(variable) not in given}
+    argument_ids = [id(leaf) for leaf in leaves if _is_variable(leaf)]
+    variables = {key: variable for key, variable in inner.variables.items() if id(variable) not in argument_ids}
     if _in_graph(results):
-        found.update((id(variable.handle), variable) for variable in _read_before(results, leaves))
-        return sorted(found.values(), key=lambda variable: str(variable.name))
-    return list(found.values())
+        variables.update((id(variable.handle), variable) for variable in _read_before(results, leaves))
+        return sorted(variables.values(), key=lambda variable: str(variable.name))
+    return list(variables.values())
 
 
 def _read_before(results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The trainable variables whose handles results of a graph lead back to, without those behind the arguments."""
     stops = set(map(id, leaves))
     stack = [result for result in results if isinstance(result, SymbolicTensor)]
-    known = {variable.handle.op: variable for graph in {owner(result) for result in stack} if not graph.building_function
-             for variable in graph.get_collection(TRAINABLE) if _is_variable(variable)}
-    met, found = set(), []
-    while stack and known:
+    graphs = {owner(result) for result in stack}
+    variable_by_handle = {variable.handle.op: variable for graph in graphs if not graph.building_function
+                          for variable in graph.get_collection(TRAINABLE) if _is_variable(variable)}
+    visited, variables = set(), []
+    while stack and variable_by_handle:
         tensor = stack.pop()
         op = tensor.op
-        if id(tensor) in stops or op in met:
+        if id(tensor) in stops or op in visited:
             continue
-        met.add(op)
-        if op in known:
-            found.append(known[op])
+        visited.add(op)
+        if op in variable_by_handle:
+            variables.append(variable_by_handle[op])
         elif op.definition.gradient not in (None, no_gradient):
             stack += op.inputs
-    return found
+    return variables
 
 
 def _form(args: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
@@ -126,18 +127,18 @@ def _form(args: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     return nest.pack_sequence_as(list(args), [leaf if _is_variable(leaf) else 0 for leaf in leaves])
 
 
-def _again(f: Callable[..., Any], args: Sequence[Any], kwargs: Any, results: int, tensors: int,
-           values: Sequence[Any]) -> Sequence[Any]:
+def _recompute_outputs(f: Callable[..., Any], args: Sequence[Any], kwargs: Any, results: int, tensors: int,
+                       values: Sequence[Any]) -> Sequence[Any]:
     """The node's outputs for other inputs: its results come from the function, so that its gradient can be checked."""
     sources = [value if isinstance(value, EagerTensor) else convert_to_tensor(value)
                for value in values[results:results + tensors]]
-    passed = [arg if _is_variable(arg) else source for arg, source in zip(nest.flatten(args), sources, strict=True)]
+    leaves = [arg if _is_variable(arg) else source for arg, source in zip(nest.flatten(args), sources, strict=True)]
     graphs = context.state.graphs
     depth = len(graphs)
     graphs.append(None)                             # the function's tensors are values here, in a graph too
     try:
         with tape_recording.suspend_recordings():
-            result, _ = f(*nest.pack_sequence_as(args, passed), **kwargs)
+            result, _ = f(*nest.pack_sequence_as(args, leaves), **kwargs)
         return [*(convert_to_tensor(value) for value in nest.flatten(result)), *sources, *values[results + tensors:]]
     finally:
         del graphs[depth:]
@@ -160,13 +161,13 @@ def _rule(gradient: Callable[..., Any], results: int, tensors: int, variables: S
     """The gradient of the node, from the user's function."""
     def rule(node: Node, *grads: Any) -> Sequence[Any]:
         if variables:
-            found, of_variables = gradient(*grads[:results], variables=list(variables))
+            grads_of_inputs, of_variables = gradient(*grads[:results], variables=list(variables))
             of_variables = list(of_variables)
             if len(of_variables) != len(variables):
                 raise ValueError('Must return gradient for each variable from @custom_gradient grad_fn.')
         else:
-            found, of_variables = gradient(*grads[:results]), []
-        flat = nest.flatten(found)
+            grads_of_inputs, of_variables = gradient(*grads[:results]), []
+        flat = nest.flatten(grads_of_inputs)
         if len(flat) != tensors:
             if isinstance(node, Operation):
                 raise ValueError(f'Num gradients {results + len(flat) + len(of_variables)} generated for op {node.node_def} '
@@ -184,12 +185,12 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     def inner(*args: Any, **kwargs: Any) -> Any:
         def gradient(*dys: Any, variables: Sequence[Any] = ()) -> Any:
             with GradientTape() as tape:
-                again = nest.map_structure(lambda arg: apply('Identity', (convert_to_tensor(arg),)), list(args))
-                tape.watch([again, *variables])
-                result = f(*again, **kwargs)
-            found = tape.gradient(result, [again, list(variables)], dys[0] if len(dys) == 1 else list(dys),
+                fresh_args = nest.map_structure(lambda arg: apply('Identity', (convert_to_tensor(arg),)), list(args))
+                tape.watch([fresh_args, *variables])
+                result = f(*fresh_args, **kwargs)
+            grads = tape.gradient(result, [fresh_args, list(variables)], dys[0] if len(dys) == 1 else list(dys),
                                   UnconnectedGradients.ZERO)
-            return (found[0], found[1]) if variables else found[0]
+            return (grads[0], grads[1]) if variables else grads[0]
         return f(*args, **kwargs), gradient
     return functools.wraps(f)(inner)
 
@@ -197,9 +198,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f` with the gradient of the identity."""
     @custom_gradient
-    def passed(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         def gradient(*dys: Any, variables: Sequence[Any] = ()) -> Any:
-            kept = dys[0] if len(dys) == 1 else dys
-            return (kept, [None] * len(variables)) if variables else kept
+            grads = dys[0] if len(dys) == 1 else dys
+            return (grads, [None] * len(variables)) if variables else grads
         return f(*args, **kwargs), gradient
-    return functools.wraps(f)(passed)
+    return functools.wraps(f)(wrapper)

@@ -53,8 +53,8 @@ def compute_gradient(f: Callable[..., Any], x: Sequence[Any], delta: float | Non
         with GradientTape() as tape:
             tape.watch(arguments)
             result = convert_to_tensor(f(*arguments))
-        found = tape.gradient(result, arguments[i], constant(seed))
-        return None if found is None else convert_to_tensor(found).numpy()
+        grad = tape.gradient(result, arguments[i], constant(seed))
+        return None if grad is None else convert_to_tensor(grad).numpy()
 
     pairs = [(_by_gradient(lambda seed, i=i: pulled(i, seed), value, y.numpy()),  # type: ignore[misc]
               _by_differences(lambda changed, i=i: at(i, changed), value, y.numpy(), step))  # type: ignore[misc]
@@ -79,9 +79,9 @@ def _by_gradient(pulled: Callable[[Any], Any], x: Any, y: Any) -> Jacobian:
     columns, rows = len(_reals(x)), len(_reals(y))
     jacobian = np.zeros((rows, columns), np.asarray(x).real.dtype)
     for row in range(rows):
-        found = pulled(_with(y, np.eye(rows)[row]))
-        if found is not None:
-            jacobian[row] = _reals(found)
+        grad = pulled(_with(y, np.eye(rows)[row]))
+        if grad is not None:
+            jacobian[row] = _reals(grad)
     return jacobian
 
 
@@ -120,19 +120,19 @@ def compute_gradient_v1(x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_value
     shapes = x_shape if several else [x_shape]
     with y.graph.as_default():
         seed = identity(constant(1, y.dtype, y_shape))
-        found = gradients(y, sources, seed)
+        grads = gradients(y, sources, seed)
     starts = [_start(source, shape, None if x_init_value is None else (x_init_value[i] if several else x_init_value))
               for i, (source, shape) in enumerate(zip(sources, shapes, strict=True))]
     run = context.default_session().run
     pairs = []
     for i, source in enumerate(sources):
-        given = {**(extra_feed_dict or {}), **dict(zip(sources, starts, strict=True))}
+        feeds = {**(extra_feed_dict or {}), **dict(zip(sources, starts, strict=True))}
         like = np.zeros(y_shape, y.dtype.array)
-        gradient = None if found[i] is None else convert_to_tensor(found[i])
+        gradient = None if grads[i] is None else convert_to_tensor(grads[i])
         theory = _by_gradient(
-            lambda dy, g=gradient, feed=given: None if g is None else run(g, {**feed, seed: dy}),  # type: ignore[misc]
+            lambda dy, g=gradient, feed=feeds: None if g is None else run(g, {**feed, seed: dy}),  # type: ignore[misc]
             starts[i], like)
-        numeric = _by_differences(lambda value, s=source, feed=given: run(y, {**feed, s: value}),  # type: ignore[misc]
+        numeric = _by_differences(lambda value, s=source, feed=feeds: run(y, {**feed, s: value}),  # type: ignore[misc]
                                   starts[i], like, delta)
         pairs.append((theory.T, numeric.T))
     return pairs if several else pairs[0]
@@ -147,11 +147,12 @@ def compute_gradient_error(x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_va
     return max(errors, default=0.0)
 
 
-def _start(x: Any, shape: Any, given: Any) -> Any:
+def _start(x: Any, shape: Any, initial_value: Any) -> Any:
     assert x.dtype in _ALLOWED, f"Don't support type {x.dtype.name} for x"
-    if given is not None:
-        assert list(shape) == list(np.shape(given)), f'x_shape = {shape}, init_data shape = {list(np.shape(given))}'
-        return given
+    if initial_value is not None:
+        initial_shape = list(np.shape(initial_value))
+        assert list(shape) == initial_shape, f'x_shape = {shape}, init_data shape = {initial_shape}'
+        return initial_value
     start = np.asarray(np.random.random_sample(shape)).astype(x.dtype.array)
     if x.dtype.is_complex:
         start.imag = np.random.random_sample(shape)

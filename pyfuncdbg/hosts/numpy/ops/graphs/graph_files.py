@@ -84,9 +84,9 @@ def _node_of(text: str) -> str:
 def remove_training_nodes(input_graph: Any, protected_nodes: Sequence[str] | None = None) -> Any:
     """A GraphDef without its CheckNumerics and, where nothing is lost by it, Identity nodes."""
     from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef
-    kept = set(protected_nodes or ())
-    names = {node.name for node in input_graph.node if node.op == 'CheckNumerics' and node.name not in kept}
-    names |= {node.name for node in input_graph.node if node.op == 'Identity' and node.name not in kept and not any(
+    protected = set(protected_nodes or ())
+    names = {node.name for node in input_graph.node if node.op == 'CheckNumerics' and node.name not in protected}
+    names |= {node.name for node in input_graph.node if node.op == 'Identity' and node.name not in protected and not any(
         text.startswith('^') for text in node.input)}
     controlling = {text[1:] for node in input_graph.node for text in node.input if text.startswith('^')}
     names -= controlling
@@ -156,7 +156,7 @@ def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any
     from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
     message = _message(graph_def)
     keys = _checked_keys(input_map)
-    wanted = _checked_elements(return_elements)
+    names = _checked_elements(return_elements)
     graph = context.current_graph() or context.get_default_graph()
     with context.under(graph):
         with graph.name_scope('import' if name is None else name) if name != '' else nullcontext('') as scope:
@@ -165,8 +165,8 @@ def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any
         if prefix and any(_is_taken(graph, f'{prefix}/{node.name}') for node in message.node):
             prefix = graph.unique_name(prefix)
         check_versions(message.versions)
-        made = NodeImport(graph, prefix, tensors, FunctionLibrary(message.library, trust)).run(message.node, wanted)
-    return None if return_elements is None else made
+        elements = NodeImport(graph, prefix, tensors, FunctionLibrary(message.library, trust)).run(message.node, names)
+    return None if return_elements is None else elements
 
 
 def _message(graph_def: Any) -> Any:
@@ -194,10 +194,10 @@ def _checked_keys(input_map: Any) -> dict[str, Any]:
 def _checked_elements(return_elements: Any) -> list[str]:
     if return_elements is None:
         return []
-    found = list(return_elements) if not isinstance(return_elements, bytes) else [return_elements]
-    if not all(isinstance(element, (str, bytes)) for element in found):
+    elements = list(return_elements) if not isinstance(return_elements, bytes) else [return_elements]
+    if not all(isinstance(element, (str, bytes)) for element in elements):
         raise TypeError(f'Argument `return_elements` must be a list of strings. Obtained {return_elements}.')
-    names = [element.decode() if isinstance(element, bytes) else element for element in found]
+    names = [element.decode() if isinstance(element, bytes) else element for element in elements]
     for text in names:
         if text.count(':') > 1:
             raise ValueError(f"Cannot convert '{text}' to a tensor name. Tensor names should not contain more than 1 `:`. "

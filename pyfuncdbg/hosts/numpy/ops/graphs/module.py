@@ -100,8 +100,8 @@ class Module:
             with_path: Give (path, leaf), and leaves as often as they are met.
             expand_composites: Accepted.
         """
-        seen = None if with_path else {id(self)}
-        for path, leaf in _leaves(self, recursive, attribute_traversal_key, (), seen, ()):
+        ids = None if with_path else {id(self)}
+        for path, leaf in _leaves(self, recursive, attribute_traversal_key, (), ids, ()):
             if predicate is None or predicate(leaf):
                 yield (path, leaf) if with_path else leaf
 
@@ -115,7 +115,7 @@ class Module:
         return method_with_name_scope
 
 
-def _leaves(module: Module, recursive: bool, key: Any, path: tuple[Any, ...], seen: set[int] | None,
+def _leaves(module: Module, recursive: bool, key: Any, path: tuple[Any, ...], ids: set[int] | None,
             around: tuple[int, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
     inner: list[tuple[tuple[Any, ...], Module]] = []
     attributes = vars(module)
@@ -123,15 +123,15 @@ def _leaves(module: Module, recursive: bool, key: Any, path: tuple[Any, ...], se
         if name in module._TF_MODULE_IGNORED_PROPERTIES:
             continue
         for leaf_path, leaf in _paths(attributes[name], (*path, name)):
-            if seen is not None:
-                if id(leaf) in seen:
+            if ids is not None:
+                if id(leaf) in ids:
                     continue
-                seen.add(id(leaf))
+                ids.add(id(leaf))
             yield leaf_path, leaf
             if isinstance(leaf, Module) and recursive and id(module) not in around:
                 inner.append((leaf_path, leaf))
     for leaf_path, one in inner:
-        yield from _leaves(one, recursive, key, leaf_path, seen, (*around, id(module)))
+        yield from _leaves(one, recursive, key, leaf_path, ids, (*around, id(module)))
 
 
 def _paths(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -23,7 +23,7 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import reciprocal
 from pyfuncdbg.hosts.numpy.ops.linalg.diagonals import band_part, diag, diag_part, set_diag
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul
-from pyfuncdbg.hosts.numpy.ops.linalg.solving import TAKEN, adjoint, square, square_shape, triangular_solve, wide
+from pyfuncdbg.hosts.numpy.ops.linalg.solving import SOLVABLE, adjoint, square, square_shape, triangular_solve, wide
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _SMALL = 1e-20
@@ -63,7 +63,7 @@ def _qr(x: Any, full_matrices: bool = False) -> tuple[Any, Any]:
 
 def _qr_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x = inputs[0]
-    check_dtype('Qr', 'input', x.dtype, TAKEN)
+    check_dtype('Qr', 'input', x.dtype, SOLVABLE)
     outer, m, n = _sides(x)
     if outer is None:
         return [(x.dtype, UNKNOWN), (x.dtype, UNKNOWN)]
@@ -94,13 +94,13 @@ def _deep_qr_gradient(q: Any, r: Any, dq: Any, dr: Any) -> Any:
         return adjoint(triangular_solve(r, adjoint(x), lower=False))
     qdq, rdr = matmul(q, dq, adjoint_a=True), matmul(r, dr, adjoint_b=True)
     low = band_part(qdq - adjoint(qdq) + rdr - adjoint(rdr), -1, 0)
-    found = matmul(q, dr + divided(low)) + divided(dq - matmul(q, qdq))
+    of_x = matmul(q, dr + divided(low)) + divided(dq - matmul(q, qdq))
     if q.dtype.is_complex:
         m = rdr - adjoint(qdq)
-        whole = set_diag(zeros_like(m), diag_part(m))
-        correction = whole - cast(apply('Real', (whole,)), q.dtype)
-        found = found + divided(matmul(q, adjoint(correction)))
-    return found
+        skew = set_diag(zeros_like(m), diag_part(m))
+        correction = skew - cast(apply('Real', (skew,)), q.dtype)
+        of_x = of_x + divided(matmul(q, adjoint(correction)))
+    return of_x
 
 
 register(OpDef('Qr', _qr, _qr_types, _qr_gradient, outputs=2, kernel_attrs=('full_matrices',)))
@@ -125,7 +125,7 @@ def _svd(x: Any, compute_uv: bool = True, full_matrices: bool = False) -> tuple[
 
 def _svd_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x = inputs[0]
-    check_dtype('Svd', 'input', x.dtype, TAKEN)
+    check_dtype('Svd', 'input', x.dtype, SOLVABLE)
     outer, m, n = _sides(x)
     if outer is None:
         return [(x.dtype, UNKNOWN)] * 3
@@ -166,18 +166,18 @@ def _wide_svd_gradient(node: Node, s: Any, u: Any, v: Any, of_s: Any, of_u: Any,
     f_u, f_v = f * matmul(u, of_u, adjoint_a=True), f * by_v
     sizes = diag(s)
     inner = of_s + matmul(f_u + adjoint(f_u), sizes) + matmul(sizes, f_v + adjoint(f_v))
-    found = matmul(u, matmul(inner, v1, adjoint_b=True))
+    of_x = matmul(u, matmul(inner, v1, adjoint_b=True))
     if m != n:
         back = adjoint(of_v1)
         rest = back - matmul(matmul(back, v1), v1, adjoint_b=True)
         if node.attrs.get('full_matrices'):
             v2, of_v2 = v[..., :, m:n], of_v[..., :, m:n]
             rest = rest - matmul(matmul(v1, of_v2, adjoint_a=True), v2, adjoint_b=True)
-        found = found + matmul(matmul(u, inverse), rest)
+        of_x = of_x + matmul(matmul(u, inverse), rest)
     if u.dtype.is_complex:
         turn = set_diag(zeros_like(by_v), diag_part(by_v))
-        found = found + 0.5 * matmul(u, matmul(matmul(inverse, adjoint(turn) - turn), v1, adjoint_b=True))
-    return found
+        of_x = of_x + 0.5 * matmul(u, matmul(matmul(inverse, adjoint(turn) - turn), v1, adjoint_b=True))
+    return of_x
 
 
 register(OpDef('Svd', _svd, _svd_types, _svd_gradient, outputs=3, kernel_attrs=('compute_uv', 'full_matrices')))
@@ -202,7 +202,7 @@ def _eigh(x: Any, compute_v: bool = True) -> tuple[Any, Any]:
 
 def _eigh_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x = inputs[0]
-    check_dtype('SelfAdjointEigV2', 'input', x.dtype, TAKEN)
+    check_dtype('SelfAdjointEigV2', 'input', x.dtype, SOLVABLE)
     shape = square_shape(x)
     vectors = shape if attrs.get('compute_v', True) else TensorShape.of((0,))
     return [(x.dtype, shape[:-1] if shape.sizes is not None else UNKNOWN), (x.dtype, vectors)]
@@ -215,8 +215,8 @@ def _eigh_gradient(node: Node, of_e: Tensor, of_v: Tensor) -> Sequence[Any]:
         inner = inner + _gaps(e) * matmul(v, of_v, adjoint_a=True)
     else:
         v = apply('SelfAdjointEigV2', (node.inputs[0],), {'compute_v': True})[1]
-    found = matmul(v, matmul(inner, v, adjoint_b=True))
-    low = band_part(found + adjoint(found), -1, 0)         # only the lower triangle is looked at
+    of_x = matmul(v, matmul(inner, v, adjoint_b=True))
+    low = band_part(of_x + adjoint(of_x), -1, 0)         # only the lower triangle is looked at
     return [set_diag(low, 0.5 * diag_part(low))]
 
 

@@ -199,8 +199,8 @@ def _band(x: Any, lower: Any, upper: Any) -> Any:
             what = 'number of rows' if name == 'num_lower' else 'number of columns'
             raise invalid(f'{name} must be negative or less or equal to {what} ({most}) got: {n}')
     r, c = np.ogrid[:rows, :columns]
-    kept = ((lower < 0) | (r - c <= lower)) & ((upper < 0) | (c - r <= upper))
-    return np.where(kept, x, x.dtype.type(0))
+    in_band = ((lower < 0) | (r - c <= lower)) & ((upper < 0) | (c - r <= upper))
+    return np.where(in_band, x, x.dtype.type(0))
 
 
 register(OpDef('MatrixBandPart', _band,

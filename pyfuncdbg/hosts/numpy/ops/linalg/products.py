@@ -68,14 +68,14 @@ def _product(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool 
     return apply('MatMul', (a, b), {'transpose_a': transpose_a, 'transpose_b': transpose_b})
 
 
-def _matmul_gradient(node: Node, grad: Tensor, wanted: Sequence[bool]) -> Sequence[Any]:
+def _matmul_gradient(node: Node, grad: Tensor, needed: Sequence[bool]) -> Sequence[Any]:
     transpose_a, transpose_b = bool(node.attrs.get('transpose_a')), bool(node.attrs.get('transpose_b'))
     a, b = node.inputs
     of_a = of_b = None
-    if wanted[0]:
+    if needed[0]:
         b = conj(b)
         of_a = (_product(b, grad, transpose_b, True) if transpose_a else _product(grad, b, False, not transpose_b))
-    if wanted[1]:
+    if needed[1]:
         a = conj(a)
         of_b = (_product(grad, a, True, transpose_a) if transpose_b else _product(a, grad, not transpose_a))
     return [of_a, of_b]
@@ -219,19 +219,19 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
             a, b = convert_together([a, b], names=('a', 'b'), op='Tensordot')
         if a.shape.rank is None or b.shape.rank is None or _is_computed(axes):
             return computed_axes.tensordot(a, b, axes, _product, full)
-        left, right = _contracted(a.shape.rank, b.shape.rank, axes, a)
+        axes_a, axes_b = _contracted(a.shape.rank, b.shape.rank, axes, a)
         if a.dtype is not b.dtype:
             check_eager_types('MatMul', (a, b))
-        free_a = [i for i in range(a.shape.rank) if i not in left]
-        free_b = [i for i in range(b.shape.rank) if i not in right]
+        free_a = [i for i in range(a.shape.rank) if i not in axes_a]
+        free_b = [i for i in range(b.shape.rank) if i not in axes_b]
         sizes_a, sizes_b = sizes_of(a), sizes_of(b)
-        matrix_a = _as_matrix(a, sizes_a, free_a + left, len(free_a))
-        matrix_b = _as_matrix(b, sizes_b, right + free_b, len(right))
-        shape = apply('ConcatV2', (_chosen(sizes_a, free_a), _chosen(sizes_b, free_b), constant(np.int32(0))))
+        matrix_a = _as_matrix(a, sizes_a, free_a + axes_a, len(free_a))
+        matrix_b = _as_matrix(b, sizes_b, axes_b + free_b, len(axes_b))
+        shape = apply('ConcatV2', (_gather_sizes(sizes_a, free_a), _gather_sizes(sizes_b, free_b), constant(np.int32(0))))
         result = apply('Reshape', (_product(matrix_a, matrix_b), shape), None, full)
-        known = TensorShape([a.shape[i] for i in free_a] + [b.shape[i] for i in free_b])
+        static_shape = TensorShape([a.shape[i] for i in free_a] + [b.shape[i] for i in free_b])
         if not result.shape.is_fully_defined():
-            result.set_shape(known)
+            result.set_shape(static_shape)
         return result
 
 
@@ -242,29 +242,29 @@ def _is_computed(axes: Any) -> bool:
     return isinstance(axes, Tensor) and constant_value(axes) is None
 
 
-def _contracted(rank_a: int, rank_b: int, axes: Any, shown: Any) -> tuple[list[int], list[int]]:
+def _contracted(rank_a: int, rank_b: int, axes: Any, tensor_text: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, (int, np.integer)):
         if axes < 0:
             raise ValueError(f'`axes` must be at least 0. Received: {axes}.')
         if axes > rank_a:
-            raise ValueError(f'`axes` must not be larger than the number of dimensions of tensor {shown}.  Received {axes}, '
-                             f'vs tensor dimensions {rank_a}.')
+            raise ValueError(f'`axes` must not be larger than the number of dimensions of tensor {tensor_text}.  '
+                             f'Received {axes}, vs tensor dimensions {rank_a}.')
         return list(range(rank_a - axes, rank_a)), list(range(axes))
     if not isinstance(axes, (list, tuple)):
         axes = constant_value(convert_to_tensor(axes, dtypes.int32))
-        return _contracted(rank_a, rank_b, int(axes) if not axes.ndim else axes.tolist(), shown)
+        return _contracted(rank_a, rank_b, int(axes) if not axes.ndim else axes.tolist(), tensor_text)
     if len(axes) != 2:
         raise ValueError(f'`axes` must be an integer or have length 2. Received {axes}.')
-    left, right = (np.atleast_1d(np.asarray(part)).tolist() for part in axes)
-    if len(left) != len(right):
-        raise ValueError(f'Different number of contraction axes `a` and `b`, {len(left)} != {len(right)}.')
-    for places, rank in ((left, rank_a), (right, rank_b)):
+    axes_a, axes_b = (np.atleast_1d(np.asarray(part)).tolist() for part in axes)
+    if len(axes_a) != len(axes_b):
+        raise ValueError(f'Different number of contraction axes `a` and `b`, {len(axes_a)} != {len(axes_b)}.')
+    for places, rank in ((axes_a, rank_a), (axes_b, rank_b)):
         if any(not -rank <= place < rank for place in places):
             raise IndexError('list index out of range')
-    return [i % rank_a for i in left], [i % rank_b for i in right]
+    return [i % rank_a for i in axes_a], [i % rank_b for i in axes_b]
 
 
-def _chosen(sizes: Tensor, axes: list[int]) -> Tensor:
+def _gather_sizes(sizes: Tensor, axes: list[int]) -> Tensor:
     return apply('GatherV2', (sizes, constant(np.array(axes, np.int32)), constant(np.int32(0))), {'batch_dims': 0})
 
 
@@ -277,7 +277,7 @@ def _as_matrix(x: Tensor, sizes: Tensor, order: list[int], rows: int) -> Tensor:
 
 def reduce_prod_of(sizes: Tensor, axes: list[int]) -> Tensor:
     """The number of elements that these axes have together."""
-    return apply('Prod', (_chosen(sizes, axes), constant(np.int32(0))), {'keep_dims': False})
+    return apply('Prod', (_gather_sizes(sizes, axes), constant(np.int32(0))), {'keep_dims': False})
 
 
 # ---------------------------------------------------------------- norms

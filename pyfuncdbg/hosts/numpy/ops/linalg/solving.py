@@ -30,7 +30,7 @@ from pyfuncdbg.hosts.numpy.ops.linalg.diagonals import band_part, diag_part, set
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul, matrix_transpose
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
-TAKEN: Allowed = (dtypes.float64, dtypes.float32, dtypes.float16, dtypes.complex64, dtypes.complex128)
+SOLVABLE: Allowed = (dtypes.float64, dtypes.float32, dtypes.float16, dtypes.complex64, dtypes.complex128)
 
 
 # ---------------------------------------------------------------- shapes
@@ -60,7 +60,7 @@ def square_shape(x: TypedInput) -> TensorShape:
 
 def _square_rule(op: str) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
     def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
-        check_dtype(op, 'input', inputs[0].dtype, TAKEN)
+        check_dtype(op, 'input', inputs[0].dtype, SOLVABLE)
         return [(inputs[0].dtype, square_shape(inputs[0]))]
     return infer
 
@@ -114,7 +114,7 @@ def _determinant(x: Any) -> Any:
 
 
 def _determinant_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
-    check_dtype('MatrixDeterminant', 'input', inputs[0].dtype, TAKEN)
+    check_dtype('MatrixDeterminant', 'input', inputs[0].dtype, SOLVABLE)
     return [(inputs[0].dtype, square_shape(inputs[0])[:-2])]
 
 
@@ -143,7 +143,7 @@ def _log_determinant(x: Any) -> tuple[Any, Any]:
 
 
 def _log_determinant_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
-    check_dtype('LogMatrixDeterminant', 'input', inputs[0].dtype, TAKEN)
+    check_dtype('LogMatrixDeterminant', 'input', inputs[0].dtype, SOLVABLE)
     outer = square_shape(inputs[0])[:-2]
     return [(inputs[0].dtype, outer), (inputs[0].dtype, outer)]
 
@@ -185,14 +185,14 @@ def _fit(a: Any, b: Any) -> None:
 def _solve_types(op: str) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
     def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         a, b = inputs
-        check_dtype(op, 'matrix', a.dtype, (*TAKEN, dtypes.bfloat16) if op == 'MatrixTriangularSolve' else TAKEN)
+        check_dtype(op, 'matrix', a.dtype, (*SOLVABLE, dtypes.bfloat16) if op == 'MatrixTriangularSolve' else SOLVABLE)
         check_same_dtype(op, ('matrix', 'rhs'), inputs)
-        left, right = square_shape(a), at_least_rank(b.shape, 2)
-        if left.sizes is None or right.sizes is None:
+        matrix_shape, rhs_shape = square_shape(a), at_least_rank(b.shape, 2)
+        if matrix_shape.sizes is None or rhs_shape.sizes is None:
             return [(a.dtype, UNKNOWN)]
-        outer = (broadcast_shapes if op == 'MatrixTriangularSolve' else merged)(left[:-2], right[:-2])
-        rows = merged(left[-1:], right[-2:-1])
-        return [(a.dtype, outer.concatenate(rows).concatenate(right[-1:]))]
+        outer = (broadcast_shapes if op == 'MatrixTriangularSolve' else merged)(matrix_shape[:-2], rhs_shape[:-2])
+        rows = merged(matrix_shape[-1:], rhs_shape[-2:-1])
+        return [(a.dtype, outer.concatenate(rows).concatenate(rhs_shape[-1:]))]
     return infer
 
 
@@ -229,8 +229,8 @@ def _triangular_solve(a: Any, b: Any, lower: bool = True, adjoint: bool = False)
     rows = range(a.shape[-1]) if lower else range(a.shape[-1] - 1, -1, -1)
     result = np.zeros((*matrix.shape[:-1], b.shape[-1]), matrix.dtype)
     for i in rows:          # a 0 on the diagonal gives inf and NaN, as in TensorFlow
-        known = slice(0, i) if lower else slice(i + 1, None)
-        sums = (matrix[..., i:i + 1, known] @ result[..., known, :])[..., 0, :]
+        solved = slice(0, i) if lower else slice(i + 1, None)
+        sums = (matrix[..., i:i + 1, solved] @ result[..., solved, :])[..., 0, :]
         result[..., i, :] = (right[..., i, :] - sums) / matrix[..., i, i, None]
     return result.astype(a.dtype)
 
@@ -268,10 +268,10 @@ def _cholesky(x: Any) -> Any:
     square(x)
     lower = np.tril(wide(x))
     diagonal = np.einsum('...ii->...i', lower)
-    whole = lower + adjoint_of(lower)
-    np.einsum('...ii->...i', whole)[...] = diagonal
-    flat = whole.reshape(-1, *x.shape[-2:])
-    return np.array([_one_cholesky(matrix) for matrix in flat], whole.dtype).reshape(x.shape).astype(x.dtype)
+    symmetric = lower + adjoint_of(lower)
+    np.einsum('...ii->...i', symmetric)[...] = diagonal
+    flat = symmetric.reshape(-1, *x.shape[-2:])
+    return np.array([_one_cholesky(matrix) for matrix in flat], symmetric.dtype).reshape(x.shape).astype(x.dtype)
 
 
 def _one_cholesky(matrix: Any) -> Any:
@@ -287,8 +287,8 @@ def _cholesky_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     inverse = triangular_solve(y, eye(sizes[-1], batch_shape=sizes[:-2], dtype=y.dtype))
     middle = matmul(y, grad, adjoint_a=True)
     middle = band_part(set_diag(middle, 0.5 * diag_part(middle)), -1, 0)
-    found = matmul(matmul(inverse, middle, adjoint_a=True), inverse)
-    return [(found + adjoint(found)) * 0.5]
+    of_x = matmul(matmul(inverse, middle, adjoint_a=True), inverse)
+    return [(of_x + adjoint(of_x)) * 0.5]
 
 
 register(OpDef('Cholesky', _cholesky, _square_rule('Cholesky'), _cholesky_gradient))

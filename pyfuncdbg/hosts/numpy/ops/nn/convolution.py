@@ -53,11 +53,11 @@ def _forward(rank: int) -> Callable[..., Any]:
     def kernel(x: Any, filters: Any, **attrs: Any) -> Any:
         _check_rank(x, filters, rank)
         images, axes, groups = _parts(x, filters.shape, attrs)
-        seen, weights = windows.windows(windows.wide(images), axes), windows.wide(filters)
+        patches, weights = windows.windows(windows.wide(images), axes), windows.wide(filters)
         inner = list(range(rank - 1, 2 * rank - 2))
-        found = [np.tensordot(a, b, (inner, list(range(rank - 1))))
-                 for a, b in zip(_split(seen, groups), _split(weights, groups), strict=True)]
-        return windows.as_given((np.concatenate(found, -1) if groups > 1 else found[0]).astype(x.dtype), attrs)
+        products = [np.tensordot(a, b, (inner, list(range(rank - 1))))
+                 for a, b in zip(_split(patches, groups), _split(weights, groups), strict=True)]
+        return windows.as_given((np.concatenate(products, -1) if groups > 1 else products[0]).astype(x.dtype), attrs)
     return kernel
 
 
@@ -74,8 +74,8 @@ def _input_backprop(rank: int) -> Callable[..., Any]:
         _check_back(images, back, axes, filters.shape[-1])
         parts = [np.tensordot(a, b, ([rank - 1], [rank - 1]))
                  for a, b in zip(_split(back, groups), _split(weights, groups), strict=True)]
-        whole = np.concatenate(parts, -1) if groups > 1 else parts[0]
-        return windows.as_given(windows.added(whole, axes).astype(grad.dtype), attrs)
+        patches = np.concatenate(parts, -1) if groups > 1 else parts[0]
+        return windows.as_given(windows.added(patches, axes).astype(grad.dtype), attrs)
     return kernel
 
 
@@ -89,10 +89,11 @@ def _check_back(images: Any, grad: Any, axes: Sequence[windows.Axis], depth: int
 def _filter_backprop(rank: int) -> Callable[..., Any]:
     def kernel(x: Any, sizes: Any, grad: Any, **attrs: Any) -> Any:
         images, axes, groups = _parts(x, np.asarray(sizes).tolist(), attrs)
-        seen, back = windows.windows(windows.wide(images), axes), windows.wide(windows.last_channels(grad, attrs))
+        patches, back = windows.windows(windows.wide(images), axes), windows.wide(windows.last_channels(grad, attrs))
         outer = list(range(rank - 1))
-        found = [np.tensordot(a, b, (outer, outer)) for a, b in zip(_split(seen, groups), _split(back, groups), strict=True)]
-        return (np.concatenate(found, -1) if groups > 1 else found[0]).astype(x.dtype)
+        products = [np.tensordot(a, b, (outer, outer)) for a,
+                    b in zip(_split(patches, groups), _split(back, groups), strict=True)]
+        return (np.concatenate(products, -1) if groups > 1 else products[0]).astype(x.dtype)
     return kernel
 
 
@@ -123,18 +124,18 @@ def static_counts(sizes: Sequence[int | None], window: Sequence[int | None], att
     explicit = attrs.get('explicit_paddings') or [0] * (2 * len(sizes) + 4)
     pads = list(zip(explicit[::2], explicit[1::2], strict=True))
     pads = pads[2:] if windows.channels_first(attrs) else pads[1:-1]
-    found: list[int | None] = []
+    counts: list[int | None] = []
     for size, k, stride, dilation, pad in zip(sizes, window, windows.spatial(attrs['strides'], attrs), dilations, pads,
                                               strict=True):
         if size is None or (k is None and attrs['padding'] != 'SAME'):
-            found.append(None)
+            counts.append(None)
             continue
-        whole = ((k or 1) - 1) * dilation + 1
-        count = windows.count_of(size, whole, stride, attrs['padding'], pad)
-        if count < 0 or (attrs['padding'] != 'SAME' and size + sum(pad) < whole):
-            raise ValueError(f'Negative dimension size caused by subtracting {whole} from {size + sum(pad)}')
-        found.append(count)
-    return found
+        extent = ((k or 1) - 1) * dilation + 1
+        count = windows.count_of(size, extent, stride, attrs['padding'], pad)
+        if count < 0 or (attrs['padding'] != 'SAME' and size + sum(pad) < extent):
+            raise ValueError(f'Negative dimension size caused by subtracting {extent} from {size + sum(pad)}')
+        counts.append(count)
+    return counts
 
 
 def _by_sizes(place: int) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
@@ -175,15 +176,15 @@ def per_axis(value: Any, count: int, first: bool, name: str) -> list[int]:
         ValueError: Another number of them.
     """
     value = 1 if value is None else value
-    given = [int_attr(v, name) for v in (value if isinstance(value, (list, tuple, np.ndarray)) else [value])]
-    if len(given) == 1:
-        given = given * count
-    if len(given) == count:
-        return [1, 1, *given] if first else [1, *given, 1]
-    if len(given) != count + 2:
+    numbers = [int_attr(v, name) for v in (value if isinstance(value, (list, tuple, np.ndarray)) else [value])]
+    if len(numbers) == 1:
+        numbers = numbers * count
+    if len(numbers) == count:
+        return [1, 1, *numbers] if first else [1, *numbers, 1]
+    if len(numbers) != count + 2:
         raise ValueError(f'{name} should be of length 1, {count} or {count + 2}. Received: {name}={value} of length '
-                         f'{len(given)}')
-    return given
+                         f'{len(numbers)}')
+    return numbers
 
 
 def padding_of(padding: Any) -> tuple[str, list[int]]:
@@ -305,10 +306,10 @@ def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_f
     """A convolution of each channel with filters of its own; filter [height, width, channels, results per channel]."""
     with scope(name, 'depthwise'):
         x, weights = convert_together([input, filter], ('tensor_in', 'filter_in'), 'depthwise')
-        given = x.shape.sizes and x.shape.sizes[1 if (data_format or '').startswith('NC') else -1], weights.shape[2]
-        if None not in given and given[0] != given[1] and current_graph() is None:
+        channels = x.shape.sizes and x.shape.sizes[1 if (data_format or '').startswith('NC') else -1], weights.shape[2]
+        if None not in channels and channels[0] != channels[1] and current_graph() is None:
             raise invalid(f'{{{{function_node __wrapped__DepthwiseConv2dNative_device_{DEVICE}}}}} input and filter must '
-                          f'have the same depth: {given[0]} vs {given[1]} [Op:DepthwiseConv2dNative] name: ')
+                          f'have the same depth: {channels[0]} vs {channels[1]} [Op:DepthwiseConv2dNative] name: ')
         h, w, depth, each = (sizes_of(weights)[i] for i in range(4))
         sizes = apply('Pack', (h, w, constant(np.int32(1)), depth * each), {'axis': 0, 'N': 4})
         grouped = apply('Reshape', (weights, sizes))            # as many groups as channels

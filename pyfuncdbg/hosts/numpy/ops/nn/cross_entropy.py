@@ -72,14 +72,14 @@ def _column(grad_loss: Tensor | None) -> Any:
 
 
 def _cross_entropy_gradient(node: Node, grad_loss: Tensor | None, grad_grad: Tensor | None,
-                            wanted: Sequence[bool]) -> Sequence[Any]:
+                            needed: Sequence[bool]) -> Sequence[Any]:
     column = _column(grad_loss)
     of_labels: Any = None
-    if wanted[1] and column is not None:
+    if needed[1] and column is not None:
         of_labels = column * negative(log_softmax(node.inputs[0]))
-    if wanted[1] and grad_grad is not None:
+    if needed[1] and grad_grad is not None:
         of_labels = -grad_grad if of_labels is None else of_labels - grad_grad
-    return [_by_logits(node, column, grad_grad) if wanted[0] else None, of_labels]
+    return [_by_logits(node, column, grad_grad) if needed[0] else None, of_labels]
 
 
 register(OpDef('SoftmaxCrossEntropyWithLogits', _cross_entropy, _cross_entropy_types, _cross_entropy_gradient, outputs=2,

@@ -37,9 +37,9 @@ _largest: Any = np.maximum
 
 
 # ---------------------------------------------------------------- softmax
-_TAKEN = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
-permit('Softmax', _TAKEN)
-permit('LogSoftmax', _TAKEN)
+_FLOATS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+permit('Softmax', _FLOATS)
+permit('LogSoftmax', _FLOATS)
 
 
 def _shifted(logits: Any) -> Any:
@@ -82,12 +82,12 @@ def _along(op: str, logits: Any, axis: Any, name: str | None) -> Tensor:
     if axis == -1 or (count is not None and axis == count - 1):
         return apply(op, (x,), None, name)
     if isinstance(axis, Tensor):
-        known = constant_value(axis)
-        if known is None:
+        static_axis = constant_value(axis)
+        if static_axis is None:
             return computed_axes.along(op, x, axis, name)
-        if known.ndim:
-            raise ValueError(f'Shape must be rank 0 but is rank {known.ndim}')
-        axis = int(known)
+        if static_axis.ndim:
+            raise ValueError(f'Shape must be rank 0 but is rank {static_axis.ndim}')
+        axis = int(static_axis)
     if count is None or not -count <= axis < count:
         raise invalid(f'`dim` must be in the range [{-(count or 0)}, {count or 0}) where {count} is the number of '
                       f'dimensions in the input. Received: dim={axis}')
@@ -184,8 +184,8 @@ def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: 
         variance = reduce_mean(difference, axes, True, 'variance')
         if keepdims:
             return mean, variance
-        gone = {'squeeze_dims': [] if axes is None else [int(a) for a in np.atleast_1d(axes)]}
-        return apply('Squeeze', (mean,), gone), apply('Squeeze', (variance,), gone)
+        squeezed = {'squeeze_dims': [] if axes is None else [int(a) for a in np.atleast_1d(axes)]}
+        return apply('Squeeze', (mean,), squeezed), apply('Squeeze', (variance,), squeezed)
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
@@ -238,8 +238,8 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
             rate.shape.assert_has_rank(0)
             scaled = x * (1 / (1 - rate))
         shape = sizes_of(x) if noise_shape is None else convert_to_tensor(noise_shape, dtype_hint=dtypes.int32)
-        chosen = random_uniform(shape, seed=seed, dtype=x.dtype) >= rate
-        return apply('SelectV2', (chosen, scaled, apply('ZerosLike', (scaled,))))
+        keep = random_uniform(shape, seed=seed, dtype=x.dtype) >= rate
+        return apply('SelectV2', (keep, scaled, apply('ZerosLike', (scaled,))))
 
 
 def dropout_v1(x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: int | None = None, name: str | None = None,

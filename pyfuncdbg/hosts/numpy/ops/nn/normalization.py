@@ -55,8 +55,8 @@ def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool =
     with scope(name, 'weighted_moments'):
         x = convert_to_tensor(x)
         weights = cast(convert_to_tensor(frequency_weights), x.dtype)
-        whole = weights + zeros_like(x)
-        total = reduce_sum(whole, axes, True)
+        broadcast_weights = weights + zeros_like(x)
+        total = reduce_sum(broadcast_weights, axes, True)
         mean = reduce_sum(weights * x, axes, True) / total
         variance = reduce_sum(weights * apply('SquaredDifference', (x, mean)), axes, True) / total
         if keepdims:
@@ -191,9 +191,9 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     """Whether fewer than `k` classes are predicted above the target, for each row."""
     with scope(name, 'in_top_k'):
         table, targets = convert_to_tensor(predictions), convert_to_tensor(targets)
-        own = apply('GatherNd', (table, apply('ExpandDims', (targets, constant(-1)))), {'batch_dims': 1})
-        above = table > apply('ExpandDims', (own, constant(-1)))
-        finite = apply('IsFinite', (own,))
+        target_score = apply('GatherNd', (table, apply('ExpandDims', (targets, constant(-1)))), {'batch_dims': 1})
+        above = table > apply('ExpandDims', (target_score, constant(-1)))
+        finite = apply('IsFinite', (target_score,))
         most = convert_to_tensor(k, dtypes.int32 if isinstance(k, str) else None)
         few = reduce_sum(cast(above, dtypes.int32), 1) < cast(most, dtypes.int32)
         return apply('LogicalAnd', (few, finite))

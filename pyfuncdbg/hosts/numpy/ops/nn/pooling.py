@@ -30,7 +30,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 _ATTRS = ('ksize', 'strides', 'padding', 'explicit_paddings', 'data_format')
 
 
-def _seen(x: Any, attrs: Attrs, rank: int, fill: Any) -> tuple[Any, list[windows.Axis]]:
+def _window_rows(x: Any, attrs: Attrs, rank: int, fill: Any) -> tuple[Any, list[windows.Axis]]:
     """The elements of each window in a row: [batch, count..., elements, channels]; and the axes."""
     if x.ndim != rank:
         raise invalid(f'tensor_in_shape must have 2 spatial dimensions. {x.ndim} {max(x.ndim - 2, 0)}'
@@ -54,13 +54,13 @@ def _lowest(x: Any) -> Any:
 # ---------------------------------------------------------------- the largest
 def _max_pool(rank: int) -> Callable[..., Any]:
     def kernel(x: Any, **attrs: Any) -> Any:
-        rows, _ = _seen(x, attrs, rank, _lowest(x))
+        rows, _ = _window_rows(x, attrs, rank, _lowest(x))
         return windows.as_given(rows.max(-2, initial=_lowest(x)).astype(x.dtype), attrs)
     return kernel
 
 
 def _first_largest(x: Any, attrs: Attrs, rank: int) -> tuple[Any, Any, list[windows.Axis]]:
-    rows, axes = _seen(x, attrs, rank, _lowest(x))
+    rows, axes = _window_rows(x, attrs, rank, _lowest(x))
     return rows, np.expand_dims(rows.argmax(-2), -2), axes
 
 
@@ -76,7 +76,7 @@ def _max_grad(rank: int) -> Callable[..., Any]:
 def _max_grad_grad(rank: int) -> Callable[..., Any]:
     def kernel(x: Any, y: Any, grad: Any, **attrs: Any) -> Any:
         _, place, _ = _first_largest(x, attrs, rank)
-        rows, _ = _seen(grad, attrs, rank, 0)
+        rows, _ = _window_rows(grad, attrs, rank, 0)
         return windows.as_given(np.take_along_axis(rows, place, -2)[..., 0, :], attrs)
     return kernel
 
@@ -84,14 +84,14 @@ def _max_grad_grad(rank: int) -> Callable[..., Any]:
 # ---------------------------------------------------------------- the mean
 def _counts(shape: Sequence[int], attrs: Attrs, rank: int, dtype: Any) -> Any:
     """The number of elements of the image in each window."""
-    rows, _ = _seen(np.ones((1, *shape[1:]), dtype), attrs, rank, 0)
+    rows, _ = _window_rows(np.ones((1, *shape[1:]), dtype), attrs, rank, 0)
     return rows.sum(-2)
 
 
 def _avg_pool(rank: int) -> Callable[..., Any]:
     def kernel(x: Any, **attrs: Any) -> Any:
         wide = windows.wide(x)
-        rows, _ = _seen(wide, attrs, rank, 0)
+        rows, _ = _window_rows(wide, attrs, rank, 0)
         mean = rows.sum(-2) / _counts(x.shape, attrs, rank, wide.dtype)
         return windows.as_given(mean.astype(x.dtype), attrs)
     return kernel
@@ -101,7 +101,7 @@ def _avg_grad(rank: int) -> Callable[..., Any]:
     def kernel(sizes: Any, grad: Any, **attrs: Any) -> Any:
         shape = np.asarray(sizes).tolist()
         wide = windows.wide(windows.last_channels(grad, attrs))
-        rows, axes = _seen(np.broadcast_to(np.zeros((), wide.dtype), shape), attrs, rank, 0)
+        rows, axes = _window_rows(np.broadcast_to(np.zeros((), wide.dtype), shape), attrs, rank, 0)
         share = np.expand_dims(wide / _counts(shape, attrs, rank, wide.dtype), -2)
         parts = np.broadcast_to(share, rows.shape)
         return windows.as_given(windows.added(_in_windows(parts, axes), axes).astype(grad.dtype), attrs)

@@ -36,7 +36,7 @@ class Axis:
         """Elements that the windows run over."""
         return max((self.count - 1) * self.stride + (self.window - 1) * self.dilation + 1, self.before + self.size)
 
-    def seen(self, i: int) -> slice:
+    def window_slice(self, i: int) -> slice:
         """The padded elements that stand at place `i` of each window."""
         first = i * self.dilation
         return slice(first, first + (self.count - 1) * self.stride + 1 if self.count else first, self.stride)
@@ -76,16 +76,16 @@ def axes_of(sizes: Sequence[int], window: Sequence[int], attrs: Attrs) -> list[A
     if any(k <= 0 for k in window) and 'ksize' in attrs:
         raise invalid('Sliding window ksize must be positive. The specified or inferred ksize is: '
                       + ','.join(map(str, attrs['ksize'])))
-    found = []
+    axes = []
     for size, k, stride, dilation, pad in zip(sizes, window, strides, dilations, pads, strict=True):
-        whole = (k - 1) * dilation + 1
-        count = count_of(size, whole, stride, padding, pad)
+        extent = (k - 1) * dilation + 1
+        count = count_of(size, extent, stride, padding, pad)
         if count < 0:
             raise invalid(f'Computed output size would be negative: {count} [input_size: {size}, effective_filter_size: '
-                          f'{whole}, stride: {stride}]')
-        before = max((count - 1) * stride + whole - size, 0) // 2 if padding == 'SAME' else pad[0]
-        found.append(Axis(size, k, stride, dilation, before, count))
-    return found
+                          f'{extent}, stride: {stride}]')
+        before = max((count - 1) * stride + extent - size, 0) // 2 if padding == 'SAME' else pad[0]
+        axes.append(Axis(size, k, stride, dilation, before, count))
+    return axes
 
 
 def _pairs(values: Sequence[int]) -> list[tuple[int, int]]:
@@ -107,7 +107,7 @@ def windows(x: Any, axes: Sequence[Axis], fill: float = 0) -> Any:
 def places(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
     """Each place of a window, and the padded elements that stand there."""
     for place in np.ndindex(*(a.window for a in axes)):
-        yield place, tuple(a.seen(i) for a, i in zip(axes, place, strict=True))
+        yield place, tuple(a.window_slice(i) for a, i in zip(axes, place, strict=True))
 
 
 def added(parts: Any, axes: Sequence[Axis]) -> Any:
@@ -115,8 +115,8 @@ def added(parts: Any, axes: Sequence[Axis]) -> Any:
     of it."""
     padded = np.zeros((len(parts), *(a.padded for a in axes), parts.shape[-1]), parts.dtype)
     every = (slice(None),) * (1 + len(axes))
-    for place, seen in places(axes):
-        padded[(slice(None), *seen)] += parts[(*every, *place)]
+    for place, window in places(axes):
+        padded[(slice(None), *window)] += parts[(*every, *place)]
     return np.ascontiguousarray(padded[(slice(None), *(slice(a.before, a.before + a.size) for a in axes))])
 
 

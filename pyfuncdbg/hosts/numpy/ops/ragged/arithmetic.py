@@ -31,15 +31,15 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Raises:
         ValueError: Rows or numbers of values differ.
     """
-    found: list[RaggedTensor] = []
-    result_args, result_kwargs = _flat(args, found), _flat(kwargs, found)
-    if not found:
+    raggeds: list[RaggedTensor] = []
+    result_args, result_kwargs = _flat(args, raggeds), _flat(kwargs, raggeds)
+    if not raggeds:
         return op(*args, **kwargs)
-    counts = {r.flat_values.shape[0] for r in found} - {None}
+    counts = {r.flat_values.shape[0] for r in raggeds} - {None}
     if len(counts) > 1:
         raise ValueError("Input RaggedTensors' flat_values must all have the same outer-dimension size.  Got sizes: "
                          f'{counts}')
-    if len({r.row_splits.dtype for r in found}) > 1:
+    if len({r.row_splits.dtype for r in raggeds}) > 1:
         raise ValueError('Input RaggedTensors have mismatched row partition dtypes; use '
                          'RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes.')
     result = op(*result_args, **result_kwargs)
@@ -47,20 +47,20 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise ValueError('tf.ragged.map_flat_values requires that the output of `op` have the same outer-dimension size as '
                          f'flat_values of any ragged inputs. (output shape: {result.shape}; expected outer dimension size: '
                          f'{next(iter(counts))})')
-    if len({r.ragged_rank for r in found}) > 1:
+    if len({r.ragged_rank for r in raggeds}) > 1:
         raise ValueError('All ragged inputs must have the same ragged_rank.')
-    return found[0].with_flat_values(result)
+    return raggeds[0].with_flat_values(result)
 
 
-def _flat(value: Any, found: list[RaggedTensor]) -> Any:
+def _flat(value: Any, raggeds: list[RaggedTensor]) -> Any:
     if is_ragged(value):
         ragged = as_values(value)
-        found.append(ragged)
+        raggeds.append(ragged)
         return ragged.flat_values
     if isinstance(value, (list, tuple)):
-        return type(value)([_flat(item, found) for item in value])
+        return type(value)([_flat(item, raggeds) for item in value])
     if isinstance(value, Mapping):
-        return {key: _flat(item, found) for key, item in value.items()}
+        return {key: _flat(item, raggeds) for key, item in value.items()}
     return value
 
 
@@ -97,10 +97,10 @@ def _alike(x: RaggedTensor, y: RaggedTensor, checks: list[Any]) -> tuple[RaggedT
         x, y = x.with_row_splits_dtype(int64), y.with_row_splits_dtype(int64)
     if x.ragged_rank != y.ragged_rank:
         raise invalid(f'Incompatible ragged ranks: {x.ragged_rank} and {y.ragged_rank}')
-    for ours, theirs in zip(x.nested_row_splits, y.nested_row_splits, strict=True):
-        if ours is not theirs:
-            checks.append(assert_equal(shape_of(ours, out_type=int64), shape_of(theirs, out_type=int64)))
-            checks.append(assert_equal(ours, theirs))
+    for splits_x, splits_y in zip(x.nested_row_splits, y.nested_row_splits, strict=True):
+        if splits_x is not splits_y:
+            checks.append(assert_equal(shape_of(splits_x, out_type=int64), shape_of(splits_y, out_type=int64)))
+            checks.append(assert_equal(splits_x, splits_y))
     return x, y
 
 
@@ -115,12 +115,12 @@ def _spread(other: Tensor, ragged: RaggedTensor, checks: list[Any]) -> Any:
     coordinates = []
     for axis in range(max(0, missing), len(levels) + 1):
         size = sizes[axis - missing]
-        known = other.shape[axis - missing]
-        if known != 1:
+        size_of_other = other.shape[axis - missing]
+        if size_of_other != 1:
             lengths = rows.lengths_of(levels[axis - 1]) if axis else ragged.nrows()
-            wanted = size if axis == 0 else fill(shape_of(lengths), size)
-            if known is not None:
-                checks.append(assert_equal(cast(lengths, int64), wanted))
+            expected_lengths = size if axis == 0 else fill(shape_of(lengths), size)
+            if size_of_other is not None:
+                checks.append(assert_equal(cast(lengths, int64), expected_lengths))
         coordinates.append(columns[:, axis] * cast(not_equal(size, constant(1, int64)), int64))
     return gather_nd(other, stack(coordinates, 1))
 
@@ -148,7 +148,7 @@ def _install() -> None:
 
 
 def _single(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda self: self.mapped(method)
+    return lambda self: self.map_values(method)
 
 
 _install()

@@ -41,7 +41,7 @@ def constant(pylist: Any, dtype: Any = None, ragged_rank: Any = None, inner_shap
     def rows(values: Any, splits: list[int]) -> Any:
         return RaggedTensor(values, tensor_constant(splits, splits_dtype), internal=True)
     with scope(name, 'RaggedConstant'):
-        return _built(pylist, ragged_rank, inner_shape, inner, rows)
+        return _build(pylist, ragged_rank, inner_shape, inner, rows)
 
 
 def constant_value(pylist: Any, dtype: Any = None, ragged_rank: Any = None, inner_shape: Any = None,
@@ -56,7 +56,7 @@ def constant_value(pylist: Any, dtype: Any = None, ragged_rank: Any = None, inne
 
     def rows(values: Any, splits: list[int]) -> Any:
         return RaggedTensorValue(values, np.array(splits, splits_dtype))
-    return _built(pylist, ragged_rank, inner_shape, inner, rows)
+    return _build(pylist, ragged_rank, inner_shape, inner, rows)
 
 
 def placeholder(dtype: Any, ragged_rank: int, value_shape: Any = None, name: Any = None) -> Any:
@@ -72,7 +72,7 @@ def placeholder(dtype: Any, ragged_rank: int, value_shape: Any = None, name: Any
         return result
 
 
-def _built(pylist: Any, ragged_rank: Any, inner_shape: Any, inner: Inner, rows: Callable[[Any, list[int]], Any]) -> Any:
+def _build(pylist: Any, ragged_rank: Any, inner_shape: Any, inner: Inner, rows: Callable[[Any, list[int]], Any]) -> Any:
     if is_ragged(pylist):
         raise TypeError('pylist may not be a RaggedTensor or RaggedTensorValue.')
     if not _is_list(pylist):

@@ -57,15 +57,15 @@ def from_tensor(tensor: Any, lengths: Any, padding: Any, ragged_rank: Any, dtype
         lengths.shape.assert_has_rank(1)
         width = _size(tensor, 1, dtype)
         lengths = maximum(minimum(lengths, width), constant(0, dtype))
-        kept = boolean_mask(tensor, sequence_mask(lengths, width))
-        return RaggedTensor.from_row_lengths(kept, lengths, validate=False)
+        flat_values = boolean_mask(tensor, sequence_mask(lengths, width))
+        return RaggedTensor.from_row_lengths(flat_values, lengths, validate=False)
     values = reshape(tensor, concat([[sizes[0] * sizes[1]], sizes[2:]], 0))
     return RaggedTensor.from_uniform_row_length(values, _size(tensor, 1, dtype), _size(tensor, 0, dtype), validate=False)
 
 
 def _size(tensor: Tensor, axis: int, dtype: DType) -> Tensor:
-    known = tensor.shape[axis] if tensor.shape.rank is not None else None
-    return shape_of(tensor, out_type=dtype)[axis] if known is None else constant(known, dtype)
+    static_size = tensor.shape[axis] if tensor.shape.rank is not None else None
+    return shape_of(tensor, out_type=dtype)[axis] if static_size is None else constant(static_size, dtype)
 
 
 def _by_nested_lengths(tensor: Tensor, lengths: Any, ragged_rank: int) -> Any:
@@ -73,10 +73,10 @@ def _by_nested_lengths(tensor: Tensor, lengths: Any, ragged_rank: int) -> Any:
         raise ValueError('If Argument `lengths` is a tuple of row_lengths, argument `ragged_rank` must be len(lengths): '
                          f'{len(lengths)}. Received ragged_rank: {ragged_rank}.')
     tensor.shape.with_rank_at_least(len(lengths) + 1)
-    there = RaggedTensor.from_nested_row_lengths(ones(reshape(reduce_sum(lengths[-1]), [1]), boolean), lengths,
-                                                 validate=False)
-    kept = boolean_mask(tensor, to_tensor(there, False, None))
-    return RaggedTensor.from_nested_row_lengths(kept, lengths, validate=False)
+    mask = RaggedTensor.from_nested_row_lengths(ones(reshape(reduce_sum(lengths[-1]), [1]), boolean), lengths,
+                                                validate=False)
+    flat_values = boolean_mask(tensor, to_tensor(mask, False, None))
+    return RaggedTensor.from_nested_row_lengths(flat_values, lengths, validate=False)
 
 
 def _of_several_levels(tensor: Tensor, lengths: Any, padding: Any, ragged_rank: int, dtype: DType) -> RaggedTensor:
@@ -108,40 +108,41 @@ def bounding_shape(ragged: RaggedTensor, axis: Any, dtype: DType) -> Tensor:
     for splits in ragged.nested_row_splits:
         longest = reduce_max(concat([constant([0], splits.dtype), rows.lengths_of(splits)], 0))
         sizes.append(cast(longest, dtype))
-    whole = concat([stack(sizes), shape_of(ragged.flat_values, out_type=dtype)[1:]], 0)
-    return whole if axis is None else gather(whole, axis)
+    sizes_of_all = concat([stack(sizes), shape_of(ragged.flat_values, out_type=dtype)[1:]], 0)
+    return sizes_of_all if axis is None else gather(sizes_of_all, axis)
 
 
 def to_tensor(ragged: RaggedTensor, default_value: Any, shape: Any) -> Tensor:
     """See `RaggedTensor.to_tensor`: each value is put where it belongs into a tensor of default values."""
     flat = ragged.flat_values
     dtype = int64
-    known = None if shape is None or isinstance(shape, Tensor) else TensorShape(shape)
-    if known is not None and known.rank is not None and ragged.shape.rank is not None and known.rank != ragged.shape.rank:
-        raise invalid(f'rt_input.shape and shape={known.as_list()} are incompatible: rt_input.rank = {ragged.shape.rank} '
-                      f'but shape.rank = {known.rank}')
+    static_shape = None if shape is None or isinstance(shape, Tensor) else TensorShape(shape)
+    if static_shape is not None and None not in (static_shape.rank, ragged.shape.rank) and (
+            static_shape.rank != ragged.shape.rank):
+        raise invalid(f'rt_input.shape and shape={static_shape.as_list()} are incompatible: '
+                      f'rt_input.rank = {ragged.shape.rank} but shape.rank = {static_shape.rank}')
     sizes = bounding_shape(ragged, None, dtype)
     if isinstance(shape, Tensor):
         sizes = where(cast(shape, dtype) < 0, sizes, cast(shape, dtype))
-    elif known is not None and known.sizes is not None:
-        asked = constant([-1 if size is None else size for size in known.sizes], dtype)
-        sizes = where(asked < 0, sizes, asked)
+    elif static_shape is not None and static_shape.sizes is not None:
+        requested = constant([-1 if size is None else size for size in static_shape.sizes], dtype)
+        sizes = where(requested < 0, sizes, requested)
     default = convert_to_tensor(_zero_of(flat.dtype) if default_value is None else default_value, flat.dtype)
     at = places(ragged, dtype)
     rank = ragged.ragged_rank + 1
     inside = reduce_all(at < expand_dims(sizes[:rank], 0), 1)
     filled = broadcast_to(default, sizes)
     result = tensor_scatter_nd_update(filled, boolean_mask(at, inside), boolean_mask(flat, inside))
-    _tell(result, ragged, known)
+    _tell(result, ragged, static_shape)
     return result
 
 
-def _tell(result: Tensor, ragged: RaggedTensor, known: TensorShape | None) -> None:
+def _tell(result: Tensor, ragged: RaggedTensor, static_shape: TensorShape | None) -> None:
     """Let a symbolic result know its shape as far as it is known."""
     if isinstance(result, SymbolicTensor):
         shape = ragged.shape
-        if known is not None and known.sizes is not None and shape.sizes is not None:
-            shape = TensorShape([b if a is None else a for a, b in zip(known.sizes, shape.sizes, strict=True)])
+        if static_shape is not None and static_shape.sizes is not None and shape.sizes is not None:
+            shape = TensorShape([b if a is None else a for a, b in zip(static_shape.sizes, shape.sizes, strict=True)])
         result.set_shape(shape)
 
 
@@ -229,8 +230,8 @@ def _merged(value: Any, outer: int, inner: int) -> Any:
         else:
             count = inner - axis + 1
             sizes = shape_of(values, out_type=splits.dtype)
-            known = values.shape[1:count]
-            width = prod(known) if known.is_fully_defined() else reduce_prod(sizes[1:count])
+            inner_shape = values.shape[1:count]
+            width = prod(inner_shape) if inner_shape.is_fully_defined() else reduce_prod(sizes[1:count])
             values, splits = reshape(values, concat([[-1], sizes[count:]], 0)), splits * width
             break
     return RaggedTensor.from_row_splits(values, splits, validate=False)

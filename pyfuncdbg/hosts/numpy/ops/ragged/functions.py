@@ -38,25 +38,26 @@ def _axis(axis: int, rank: int | None) -> int:
     return axis + rank if axis < 0 and rank is not None else axis
 
 
-def _reduced(name: str, whole: Callable[..., Any], by_segment: Segment) -> Callable[..., Any]:
+def _reduced(name: str, reduce_dense: Callable[..., Any], by_segment: Segment) -> Callable[..., Any]:
     """A reduction of ragged tensors from that of tensors and of segments."""
     def reduce(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None, **old: Any) -> Any:
         ragged = as_values(input_tensor)
         if axis is None:
-            result = whole(ragged.flat_values)
+            result = reduce_dense(ragged.flat_values)
             for _ in ragged.shape if keepdims else ():
                 result = reshape(result, [1, *result.shape])
             return result
         if isinstance(axis, (list, tuple)):
             for one in sorted((_axis(a, ragged.shape.rank) for a in axis), reverse=True):
-                ragged = reduce(ragged, one, keepdims) if isinstance(ragged, RaggedTensor) else whole(ragged, one, keepdims)
+                ragged = reduce(ragged, one, keepdims) if isinstance(ragged, RaggedTensor) else reduce_dense(ragged, one,
+                                                                                                             keepdims)
             return ragged
-        return _over(ragged, _axis(axis, ragged.shape.rank), bool(keepdims), whole, by_segment, reduce)
+        return _over(ragged, _axis(axis, ragged.shape.rank), bool(keepdims), reduce_dense, by_segment, reduce)
     override(name, RaggedTensor, reduce)
     return reduce
 
 
-def _over(ragged: RaggedTensor, axis: int, keepdims: bool, whole: Any, by_segment: Segment, reduce: Any) -> Any:
+def _over(ragged: RaggedTensor, axis: int, keepdims: bool, reduce_dense: Any, by_segment: Segment, reduce: Any) -> Any:
     if axis == 0:
         width = reduction.reduce_max(concat([constant([0], ragged.row_splits.dtype), ragged.row_lengths()], 0))
         column = places(RaggedTensor(_first_of(ragged), ragged.row_splits, True), ragged.row_splits.dtype)[:, 1]
@@ -66,7 +67,8 @@ def _over(ragged: RaggedTensor, axis: int, keepdims: bool, whole: Any, by_segmen
         result = _segmented(ragged.values, ragged.value_rowids(), ragged.nrows(), by_segment)
         return _uniform(result, 1) if keepdims else result
     inner = ragged.values
-    reduced = reduce(inner, axis - 1, keepdims) if isinstance(inner, RaggedTensor) else whole(inner, axis - 1, keepdims)
+    reduced = reduce(inner, axis - 1, keepdims) if isinstance(inner, RaggedTensor) else reduce_dense(inner, axis - 1,
+                                                                                                     keepdims)
     return ragged.with_values(reduced)
 
 
@@ -100,7 +102,7 @@ def _segmented(values: Any, numbers: Any, count: Any, by_segment: Segment) -> An
 def _mean(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None, **old: Any) -> Any:
     ragged = as_values(input_tensor)
     total = reduce_sum(ragged, axis, keepdims)
-    return truediv(total, reduce_sum(ragged.mapped(ones_like), axis, keepdims))
+    return truediv(total, reduce_sum(ragged.map_values(ones_like), axis, keepdims))
 
 
 def _of_bools(by_segment: Segment) -> Segment:
@@ -193,12 +195,12 @@ def masked(tensor: Any, mask: Any, axis: Any = None, name: Any = None) -> Any:
     if isinstance(mask, RaggedTensor) and isinstance(data, RaggedTensor):
         if mask.ragged_rank > 1:
             return data.with_values(masked(data.values, mask.values))
-        kept = segments.unsorted_segment_sum(cast(mask.values, mask.row_splits.dtype), mask.value_rowids(), mask.nrows())
+        lengths = segments.unsorted_segment_sum(cast(mask.values, mask.row_splits.dtype), mask.value_rowids(), mask.nrows())
         if isinstance(data.values, RaggedTensor):
             values: Any = gather(data.values, where(mask.values)[:, 0])
         else:
             values = boolean_mask(data.values, mask.values)
-        return RaggedTensor.from_row_lengths(values, kept, validate=False)
+        return RaggedTensor.from_row_lengths(values, lengths, validate=False)
     return gather(data, where(mask)[:, 0])
 
 
@@ -231,22 +233,22 @@ def _rank(input: Any, name: Any = None) -> Any:
 
 
 def _cast(x: Any, dtype: Any, name: Any = None) -> Any:
-    return x.mapped(lambda values: cast(values, as_dtype(dtype)))
+    return x.map_values(lambda values: cast(values, as_dtype(dtype)))
 
 
-_OWN: dict[str, Callable[..., Any]] = {
+_RAGGED_FORMS: dict[str, Callable[..., Any]] = {
     'cast': _cast, 'concat': _concat, 'stack': stacked, 'expand_dims': _expand_dims,
     'where': _where, 'reverse': _reverse, 'size': _size, 'rank': _rank,
     'gather': lambda params, indices, validate_indices=None, axis=0, batch_dims=0, name=None: gather(
         params, indices, axis=axis, batch_dims=batch_dims),
-    'identity': lambda input, name=None: input.mapped(identity),
-    'zeros_like': lambda input, dtype=None, name=None: input.mapped(lambda values: zeros_like(values, dtype)),
-    'ones_like': lambda input, dtype=None, name=None: input.mapped(lambda values: ones_like(values, dtype)),
+    'identity': lambda input, name=None: input.map_values(identity),
+    'zeros_like': lambda input, dtype=None, name=None: input.map_values(lambda values: zeros_like(values, dtype)),
+    'ones_like': lambda input, dtype=None, name=None: input.map_values(lambda values: ones_like(values, dtype)),
 }
 _OF_VALUES: tuple[Callable[..., Any], ...] = (
     add_n, clip_by_value, dropout, one_hot, strings.as_string, strings.length, strings.lower, strings.strip, strings.substr,
     strings.to_number, strings.upper)
 for _function in _OF_VALUES:
     override(_function.__name__, RaggedTensor, partial(map_flat_values, _function))
-for _name, _function in _OWN.items():
+for _name, _function in _RAGGED_FORMS.items():
     override(_name, RaggedTensor, _function)

@@ -81,12 +81,12 @@ def _sliced(ragged: RaggedTensor, key: slice) -> RaggedTensor:
     starts, limits = splits[:-1][key], splits[1:][key]
     if key.step is None or key.step == 1:
         new = concat([zeros([1], splits.dtype)[size(starts):], starts[:1], limits], 0)
-        made = RaggedTensor(ragged.values[new[0]:new[-1]], new - new[0], True)
+        result = RaggedTensor(ragged.values[new[0]:new[-1]], new - new[0], True)
     else:
-        made = _gathered(ragged.values, starts, limits, constant(1, splits.dtype))
+        result = _gathered(ragged.values, starts, limits, constant(1, splits.dtype))
     if ragged.uniform_row_length is None:
-        return made
-    return _uniform(made.values, ragged.uniform_row_length, made.nrows())
+        return result
+    return _uniform(result.values, ragged.uniform_row_length, result.nrows())
 
 
 def _gathered(values: Any, starts: Any, limits: Any, step: Any) -> RaggedTensor:
@@ -141,12 +141,12 @@ def _cut(ragged: RaggedTensor, key: slice, rest: list[Any]) -> RaggedTensor:
         return where(moved >= 0, minimum(starts + moved, highest), maximum(limits + moved, lowest))
     begin = place(key.start, where(forward, starts, limits - 1))
     end = place(key.stop, where(forward, limits, starts - 1))
-    made = _gathered(ragged.values, begin, end, step)
+    inner = _gathered(ragged.values, begin, end, step)
     if ragged.uniform_row_length is not None:
         width = constant_value(ragged.uniform_row_length)
         if width is not None and all(isinstance(part, (int, type(None))) for part in (key.start, key.stop, key.step)):
-            made = _uniform(made.values, constant(len(range(int(width))[key]), starts.dtype), ragged.nrows())
-    return made.with_values(_within(made.values, rest))
+            inner = _uniform(inner.values, constant(len(range(int(width))[key]), starts.dtype), ragged.nrows())
+    return inner.with_values(_within(inner.values, rest))
 
 
 # ---------------------------------------------------------------- gather

@@ -49,8 +49,8 @@ def _checked(tensor: Tensor, checks: Sequence[Any]) -> Tensor:
     graph = current_graph()
     if graph is None:
         return tensor
-    made = [check for check in checks if check is not None]
-    with graph.control_dependencies(made) if made else nullcontext():
+    assertions = [check for check in checks if check is not None]
+    with graph.control_dependencies(assertions) if assertions else nullcontext():
         return identity(tensor)
 
 
@@ -106,7 +106,7 @@ def of_numbers(numbers: Tensor, nrows: Any, validate: bool) -> Tensor:
     Raises:
         ValueError: `nrows` is negative or too small, as far as it is known.
     """
-    known = constant_value(numbers)
+    static_numbers = constant_value(numbers)
     if nrows is None:
         rows: Any = concat([numbers[-1:], constant([-1], numbers.dtype)], 0)[0] + 1
     else:
@@ -114,8 +114,9 @@ def of_numbers(numbers: Tensor, nrows: Any, validate: bool) -> Tensor:
         count = constant_value(rows)
         if count is not None and count < 0:
             raise ValueError(f'Expected nrows >= 0; got {count}')
-        if count is not None and known is not None and known.size and count < known[-1] + 1:
-            raise ValueError(f'Expected nrows >= value_rowids[-1] + 1; got nrows={count}, value_rowids[-1]={known[-1]}')
+        if count is not None and static_numbers is not None and static_numbers.size and count < static_numbers[-1] + 1:
+            raise ValueError(f'Expected nrows >= value_rowids[-1] + 1; got nrows={count}, '
+                             f'value_rowids[-1]={static_numbers[-1]}')
     if validate:
         text = 'Arguments to from_value_rowids do not form a valid RowPartition'
         numbers = _checked(numbers, [

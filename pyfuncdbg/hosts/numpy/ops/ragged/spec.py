@@ -40,20 +40,20 @@ class RaggedTensorSpec(CompositeTypeSpec):
 
     def __init__(self, shape: Any = None, dtype: Any = float32, ragged_rank: Any = None, row_splits_dtype: Any = int64,
                  flat_values_spec: Any = None) -> None:
-        known = as_shape(shape)
+        static_shape = as_shape(shape)
         if flat_values_spec is not None and dtype is not None and as_dtype(dtype) != flat_values_spec.dtype:
             raise ValueError('dtype must be the same as flat_values_spec.dtype')
         if dtype is None and flat_values_spec is None:
             raise ValueError('At least one of dtype or flat_values_spec must be provided')
         if ragged_rank is None:
-            if known.rank is None:
+            if static_shape.rank is None:
                 raise ValueError('Must specify ragged_rank or a shape with a known rank.')
-            ragged_rank = known.rank - 1
+            ragged_rank = static_shape.rank - 1
         if not isinstance(ragged_rank, int):
             raise TypeError(f'Argument `ragged_rank` must be an int. Received {ragged_rank}.')
-        if known.rank is not None and ragged_rank >= known.rank:
-            raise ValueError(f'Argument `ragged_rank` ({ragged_rank}) must be less than rank ({known.rank}).')
-        for name, value in (('shape', known), ('dtype', as_dtype(flat_values_spec.dtype if dtype is None else dtype)),
+        if static_shape.rank is not None and ragged_rank >= static_shape.rank:
+            raise ValueError(f'Argument `ragged_rank` ({ragged_rank}) must be less than rank ({static_shape.rank}).')
+        for name, value in (('shape', static_shape), ('dtype', as_dtype(flat_values_spec.dtype if dtype is None else dtype)),
                             ('ragged_rank', ragged_rank), ('row_splits_dtype', as_dtype(row_splits_dtype)),
                             ('flat_values_spec', flat_values_spec)):
             object.__setattr__(self, name, value)

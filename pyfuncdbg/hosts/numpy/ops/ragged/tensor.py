@@ -60,7 +60,7 @@ class RaggedTensor:
 
     # ------------------------------------------------------------------ made of values and rows
     @classmethod
-    def _made(cls, values: Any, splits: Tensor, validate: bool, uniform: Any = None) -> RaggedTensor:
+    def _create(cls, values: Any, splits: Tensor, validate: bool, uniform: Any = None) -> RaggedTensor:
         if isinstance(values, RaggedTensor) and values.row_splits.dtype is not splits.dtype:
             raise ValueError('Argument `row_partition` of RaggedTensor with name: partition must have same dtype as '
                              f'Argument `values`. ({splits.dtype} vs. {values.row_splits.dtype}).')
@@ -85,25 +85,25 @@ class RaggedTensor:
         if isinstance(row_splits, (list, tuple)) and not row_splits:
             raise ValueError('row_splits tensor may not be empty.')
         values, splits = cls._parts(values, row_splits, 'row_splits', validate)
-        return cls._made(values, rows.checked_splits(splits) if validate else splits, validate)
+        return cls._create(values, rows.checked_splits(splits) if validate else splits, validate)
 
     @classmethod
     def from_row_lengths(cls, values: Any, row_lengths: Any, name: Any = None, validate: bool = True) -> RaggedTensor:
         """Rows of these lengths."""
         values, lengths = cls._parts(values, row_lengths, 'row_lengths', validate)
-        return cls._made(values, rows.of_lengths(lengths, validate), validate)
+        return cls._create(values, rows.of_lengths(lengths, validate), validate)
 
     @classmethod
     def from_row_starts(cls, values: Any, row_starts: Any, name: Any = None, validate: bool = True) -> RaggedTensor:
         """Rows that begin at `row_starts`."""
         values, starts = cls._parts(values, row_starts, 'row_starts', validate)
-        return cls._made(values, rows.of_starts(starts, count_of(values, starts.dtype), validate), validate)
+        return cls._create(values, rows.of_starts(starts, count_of(values, starts.dtype), validate), validate)
 
     @classmethod
     def from_row_limits(cls, values: Any, row_limits: Any, name: Any = None, validate: bool = True) -> RaggedTensor:
         """Rows that end at `row_limits`."""
         values, limits = cls._parts(values, row_limits, 'row_limits', validate)
-        return cls._made(values, rows.of_limits(limits, validate), validate)
+        return cls._create(values, rows.of_limits(limits, validate), validate)
 
     @classmethod
     def from_value_rowids(cls, values: Any, value_rowids: Any, nrows: Any = None, name: Any = None,
@@ -111,7 +111,7 @@ class RaggedTensor:
         """Rows by the number of the row of each value; `nrows` of them, by default up to the last one with a value."""
         values, numbers = cls._parts(values, value_rowids, 'value_rowids', validate)
         values.shape[:1].assert_is_compatible_with(numbers.shape)
-        return cls._made(values, rows.of_numbers(numbers, nrows, validate), validate)
+        return cls._create(values, rows.of_numbers(numbers, nrows, validate), validate)
 
     @classmethod
     def from_uniform_row_length(cls, values: Any, uniform_row_length: Any, nrows: Any = None, validate: bool = True,
@@ -119,7 +119,7 @@ class RaggedTensor:
         """Rows of one length; the size of that axis is then known."""
         values, length = cls._parts(values, uniform_row_length, 'uniform_row_length', validate, rank=0)
         splits = rows.of_uniform_length(length, nrows, count_of(values, length.dtype), validate)
-        return cls._made(values, splits, validate, length)
+        return cls._create(values, splits, validate, length)
 
     @classmethod
     def from_nested_row_splits(cls, flat_values: Any, nested_row_splits: Any, name: Any = None,
@@ -259,16 +259,16 @@ class RaggedTensor:
 
     def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
         """The same with row splits of another type."""
-        wanted = as_dtype(dtype)
-        if wanted not in (int32, int64):
-            raise ValueError(f'Argument `row_splits` dtype must be int32 or int64. Received {wanted}.')
-        if self.row_splits.dtype is wanted:
+        kind = as_dtype(dtype)
+        if kind not in (int32, int64):
+            raise ValueError(f'Argument `row_splits` dtype must be int32 or int64. Received {kind}.')
+        if self.row_splits.dtype is kind:
             return self
-        inner = self.values.with_row_splits_dtype(wanted) if isinstance(self.values, RaggedTensor) else self.values
-        uniform = None if self.uniform_row_length is None else cast(self.uniform_row_length, wanted)
-        return RaggedTensor(inner, cast(self.row_splits, wanted), True, uniform)
+        inner = self.values.with_row_splits_dtype(kind) if isinstance(self.values, RaggedTensor) else self.values
+        uniform = None if self.uniform_row_length is None else cast(self.uniform_row_length, kind)
+        return RaggedTensor(inner, cast(self.row_splits, kind), True, uniform)
 
-    def mapped(self, function: Callable[[Any], Any]) -> RaggedTensor:
+    def map_values(self, function: Callable[[Any], Any]) -> RaggedTensor:
         """An elementwise function of each value, in the same rows."""
         return self.with_flat_values(function(self.flat_values))
 
@@ -307,11 +307,11 @@ class RaggedTensor:
         if not self._is_eager():
             raise ValueError('RaggedTensor.numpy() is only supported in eager mode.')
         values, splits = self.values.numpy(), self.row_splits.numpy()
-        found = [values[start:end] for start, end in pairwise(splits)]
-        if not found:
+        rows = [values[start:end] for start, end in pairwise(splits)]
+        if not rows:
             return np.zeros((0, 0, *values.shape[1:]), values.dtype)
-        same = all(len(row) == len(found[0]) for row in found)
-        return np.array(found, dtype=None if same else object)
+        same = all(len(row) == len(rows[0]) for row in rows)
+        return np.array(rows, dtype=None if same else object)
 
     def to_list(self) -> list[Any]:
         """The rows as nested lists."""
@@ -340,7 +340,7 @@ class RaggedTensor:
 
     def __repr__(self) -> str:
         if self._is_eager():
-            return f'<tf.RaggedTensor {listed(self.numpy())}>'
+            return f'<tf.RaggedTensor {array_text(self.numpy())}>'
         return f'tf.RaggedTensor(values={self.values!s}, row_splits={self.row_splits!s})'
 
     # ------------------------------------------------------------------ as a composite
@@ -351,7 +351,7 @@ class RaggedTensor:
         """The form for `tf.print`: the rows, or in a graph their parts; a text with holes, and the tensors that go there."""
         if not self._is_eager():
             return f'tf.RaggedTensor(values={hole}, row_splits={hole})', [self.flat_values, self.row_splits]
-        return shown(self.to_list(), 3), []
+        return rows_text(self.to_list(), 3), []
 
     def fetched(self) -> RaggedFetch:
         """The structure that `Session.run` fetches in its place."""
@@ -367,8 +367,8 @@ def count_of(values: Any, dtype: DType) -> Tensor:
     """The number of values."""
     if isinstance(values, RaggedTensor):
         return values.nrows(dtype)
-    known = values.shape[0] if values.shape.rank else None
-    return shape_of(values, out_type=dtype)[0] if known is None else constant(known, dtype)
+    static_count = values.shape[0] if values.shape.rank else None
+    return shape_of(values, out_type=dtype)[0] if static_count is None else constant(static_count, dtype)
 
 
 def _check_flag(validate: Any) -> None:
@@ -389,22 +389,22 @@ def is_ragged(value: Any) -> bool:
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
 
 
-def shown(rows: Any, summarize: int) -> str:
+def rows_text(rows: Any, summarize: int) -> str:
     """Nested lists as `tf.print` shows them: the first and last items of each, floats with six digits."""
     if not isinstance(rows, list):
         return repr(rows.decode('utf-8', 'replace')) if isinstance(rows, bytes) else (
             f'{rows:.6f}' if isinstance(rows, float) else str(rows))
-    items = [shown(row, summarize) for row in rows]
+    items = [rows_text(row, summarize) for row in rows]
     if len(items) > 2 * summarize:
         items = [*items[:summarize], '...', *items[-summarize:]]
     return f'[{", ".join(items)}]'
 
 
-def listed(value: Any) -> str:
+def array_text(value: Any) -> str:
     """An array, whose elements may be arrays, as nested lists."""
     if not isinstance(value, np.ndarray):
         return str(value)
     if value.size == 0:
         return '[]' if value.ndim < 2 else str(value.tolist())
-    return np.array2string(value, separator=', ', formatter={'all': listed})
+    return np.array2string(value, separator=', ', formatter={'all': array_text})
 

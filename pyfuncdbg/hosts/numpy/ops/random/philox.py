@@ -101,8 +101,8 @@ def float64_below_one(low: Any, high: Any) -> Any:
 
 
 def _half_below_one(bits: Any, dtype: Any, mantissa: int, one: int) -> Any:
-    kept = (bits & np.uint32((1 << mantissa) - 1)) | np.uint32(one)
-    return (kept.astype(np.uint16).view(dtype) - dtype.type(1)).astype(dtype)
+    pattern = (bits & np.uint32((1 << mantissa) - 1)) | np.uint32(one)
+    return (pattern.astype(np.uint16).view(dtype) - dtype.type(1)).astype(dtype)
 
 
 def uniform(blocks: Blocks, count: int, dtype: Any) -> Any:
@@ -128,8 +128,8 @@ def integers_between(blocks: Blocks, count: int, low: Any, high: Any) -> Any:
     """In [low, high), of their dtype."""
     unsigned = np.dtype(f'u{low.dtype.itemsize}')
     width = unsigned.type((int(high) - int(low)) % 2**(8 * unsigned.itemsize))
-    drawn = integers(blocks, count, low.dtype) % width
-    return (drawn + np.asarray(low).view(unsigned)).astype(unsigned).view(low.dtype)
+    offsets = integers(blocks, count, low.dtype) % width
+    return (offsets + np.asarray(low).view(unsigned)).astype(unsigned).view(low.dtype)
 
 
 def _box_muller32(first: Any, second: Any) -> Any:
@@ -172,8 +172,8 @@ def truncated_normal(blocks: Blocks, count: int, dtype: Any) -> Any:
     result = np.empty((groups, size), np.float64 if double else np.float32)
     open_groups, filled, step = np.arange(groups), np.zeros(groups, np.int64), 0
     while len(open_groups):
-        drawn = _pairs(blocks.at(open_groups * skip + step), double)
-        for column in drawn.reshape(len(open_groups), -1).T:
+        samples = _pairs(blocks.at(open_groups * skip + step), double)
+        for column in samples.reshape(len(open_groups), -1).T:
             fits = (np.abs(column) < 2) & (filled[open_groups] < size)
             result[open_groups[fits], filled[open_groups[fits]]] = column[fits]
             filled[open_groups[fits]] += 1
@@ -191,10 +191,10 @@ def categorical(blocks: Blocks, logits: Any, samples: int, dtype: Any) -> Any:
     wide = logits.astype(np.float64)
     largest = np.where(finite, wide, -np.inf).max(1, keepdims=True, initial=-np.inf)
     sums = np.cumsum(np.where(finite, np.exp(wide - largest), 0.0), 1)
-    found = np.empty((rows, samples), dtype)
+    numbers = np.empty((rows, samples), dtype)
     for row in range(rows):
-        found[row] = np.searchsorted(sums[row], uniform[row] * sums[row, -1], 'right')
-    return found
+        numbers[row] = np.searchsorted(sums[row], uniform[row] * sums[row, -1], 'right')
+    return numbers
 
 
 def permutation(blocks: Blocks, count: int) -> Any:

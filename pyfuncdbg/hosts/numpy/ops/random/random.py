@@ -95,10 +95,10 @@ def _next_eager_seed(seed: int) -> int:
         return np.random.Generator(bits)
 
     bits = eager_execution().resource(('random', 'seeds'), make).bit_generator
-    drawn = bits.random_raw()
-    while drawn > _LARGEST:
-        drawn = bits.random_raw()
-    return int(drawn)
+    number = bits.random_raw()
+    while number > _LARGEST:
+        number = bits.random_raw()
+    return int(number)
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
@@ -113,8 +113,8 @@ _SEED_ATTRS = ('seed', 'seed2', '_py_stream')
 def _generator(execution: Any, op: str, dtype: Any, attrs: dict[str, int]) -> Philox:
     seeds = attrs['seed'], attrs['seed2']
     key = ('random', op, str(dtype), *seeds, attrs.get('_py_stream', 0))
-    found: Philox = execution.resource(key, lambda: Philox.seeded(*seeds))
-    return found
+    generator: Philox = execution.resource(key, lambda: Philox.seeded(*seeds))
+    return generator
 
 
 def sizes_in(shape: Any) -> tuple[int, ...]:
@@ -286,8 +286,8 @@ def _normal(op: str, default: str, shape: Any, mean: Any, stddev: Any, dtype: An
     with scope(name, default) as full:
         sizes = shape_of(shape)
         mean, stddev = convert_to_tensor(mean, kind, name='mean'), convert_to_tensor(stddev, kind, name='stddev')
-        drawn = apply(op, (sizes,), {'dtype': kind, **_seeds(seed)})
-        return apply('AddV2', (drawn * stddev, mean), None, full)
+        samples = apply(op, (sizes,), {'dtype': kind, **_seeds(seed)})
+        return apply('AddV2', (samples * stddev, mean), None, full)
 
 
 def random_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: int | None = None,

@@ -146,8 +146,8 @@ def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None
         high = convert_to_tensor(1 if maxval is None else maxval, kind, name='max')
         if kind.is_integer:
             return apply('StatelessRandomUniformIntV2', (sizes, *_position(seed, alg), low, high), None, full)
-        drawn = apply('StatelessRandomUniformV2', (sizes, *_position(seed, alg)), {'dtype': kind})
-        return apply('AddV2', (drawn * (high - low), low), None, full)
+        samples = apply('StatelessRandomUniformV2', (sizes, *_position(seed, alg)), {'dtype': kind})
+        return apply('AddV2', (samples * (high - low), low), None, full)
 
 
 def _check_uniform(kind: DType, minval: Any, maxval: Any) -> None:
@@ -169,8 +169,8 @@ def _around(op: str, default: str, shape: Any, seed: Any, mean: Any, stddev: Any
     with scope(name, default) as full:
         sizes = shape_of(shape)
         mean, stddev = convert_to_tensor(mean, kind, name='mean'), convert_to_tensor(stddev, kind, name='stddev')
-        drawn = apply(op, (sizes, *_position(seed, alg)), {'dtype': kind})
-        return apply('AddV2', (drawn * stddev, mean), None, full)
+        samples = apply(op, (sizes, *_position(seed, alg)), {'dtype': kind})
+        return apply('AddV2', (samples * stddev, mean), None, full)
 
 
 def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32,

@@ -147,16 +147,16 @@ def framework_py_func(func: Any, args: Any = (), kwargs: Any = None, output_type
         raise TypeError(f'args must be list and not {type(args)}. args: {args}')
     if kwargs is not None and not isinstance(kwargs, dict):
         raise TypeError(f'kwargs must be dict and not {type(kwargs)}. args: {kwargs}')
-    wanted = output_types() if callable(output_types) and not isinstance(output_types, type) else output_types
+    types = output_types() if callable(output_types) and not isinstance(output_types, type) else output_types
     items, layout = laid_out(args, kwargs or {}, is_row)
     graph = context.current_graph() or _graph_of(items)
-    found = _numpy_call(graph, func, items, layout, wanted if is_row(wanted) else [wanted], stateful, name)
-    tensors = leaves(found) if isinstance(found, (list, tuple)) or is_row(found) else [found]
+    results = _numpy_call(graph, func, items, layout, types if is_row(types) else [types], stateful, name)
+    tensors = leaves(results) if isinstance(results, (list, tuple)) or is_row(results) else [results]
     if output_shapes is not None:
         shapes = output_shapes() if callable(output_shapes) else output_shapes
         for tensor, shape in zip(tensors, leaves(shapes, _is_row_of_shapes), strict=True):
             tensor.set_shape(shape)
-    return filled(wanted, iter(tensors)) if is_row(wanted) else tensors[0]
+    return filled(types, iter(tensors)) if is_row(types) else tensors[0]
 
 
 def _is_row_of_shapes(value: Any) -> bool:
@@ -212,16 +212,16 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any], serializ
         with graph.name_scope(function.name or function.op_type) as scope:
             inputs = [item if isinstance(item, Tensor) else convert_to_tensor(item, name=f'input_{i}')
                       for i, item in enumerate(items)]
-            known = {len(inputs) + i: (v.dtype, v.shape) for i, v in enumerate(function.variables)}
+            variable_types = {len(inputs) + i: (v.dtype, v.shape) for i, v in enumerate(function.variables)}
             inputs += [variable.handle for variable in function.variables]
         attrs = {'token': function.token.encode(), 'Tout': list(function.outputs.dtypes), 'Tin': [t.dtype for t in inputs],
-                 '_py_function': function, '_py_variables': known}
+                 '_py_function': function, '_py_variables': variable_types}
         if function.op_type == EAGER:
             attrs['is_async'] = False
         if body is not None:
             attrs[ATTR] = body
-        made = apply(function.op_type, inputs, attrs, scope)
-    op: Operation = made if isinstance(made, Operation) else made[0].op
+        result = apply(function.op_type, inputs, attrs, scope)
+    op: Operation = result if isinstance(result, Operation) else result[0].op
     if function.op_type == STATELESS and not op.control_inputs:
         op.attrs['_py_constant'] = all(map(is_constant, op.inputs))
     function.place(op)
@@ -266,25 +266,25 @@ def captured_variables(func: Any, graph: Graph) -> tuple[Variable, ...]:
 
     Those that are not trainable only if they are nodes themselves, and so have no value outside of a run.
     """
-    found: dict[int, Variable] = {}
-    seen: set[int] = set()
+    variables: dict[int, Variable] = {}
+    visited: set[int] = set()
     level = [func]
     for _ in range(_DEEPEST + 1):
         deeper: list[Any] = []
         for thing in level:
             kind = type(thing)
-            if id(thing) in seen or issubclass(kind, _ATOMS):
+            if id(thing) in visited or issubclass(kind, _ATOMS):
                 continue
-            seen.add(id(thing))
+            visited.add(id(thing))
             if issubclass(kind, Variable):
                 if (_is_within(graph, thing._graph) if thing._graph is not None else thing.trainable):
-                    found[id(thing)] = thing
-            elif len(seen) > _MOST:
-                return tuple(found.values())
+                    variables[id(thing)] = thing
+            elif len(visited) > _MOST:
+                return tuple(variables.values())
             else:
-                deeper.extend(_reached(thing, kind))
+                deeper.extend(_referents(thing, kind))
         level = deeper
-    return tuple(found.values())
+    return tuple(variables.values())
 
 
 def _is_within(graph: Graph | None, outer: Graph) -> bool:
@@ -293,7 +293,7 @@ def _is_within(graph: Graph | None, outer: Graph) -> bool:
     return graph is outer
 
 
-def _reached(thing: Any, kind: type) -> Iterator[Any]:
+def _referents(thing: Any, kind: type) -> Iterator[Any]:
     """Objects that one object refers to."""
     if kind is FunctionType:
         yield from _of_function(thing)

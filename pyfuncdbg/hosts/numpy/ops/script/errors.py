@@ -48,7 +48,7 @@ def op_error(error: BaseException) -> OpError:
     The exception loses the frames of the machinery in front of the user's. Its class chooses TensorFlow's by `isinstance`.
     """
     error.__traceback__ = _from_user_frame(error.__traceback__)
-    kind = next((ours for theirs, ours in _CLASSES if isinstance(error, theirs)), UnknownError)
+    kind = next((error_class for python_class, error_class in _CLASSES if isinstance(error, python_class)), UnknownError)
     import traceback  # only needed for an error message
     chunks = traceback.format_exception(type(error), error, error.__traceback__)
     return kind(None, None, f'{type(error).__name__}: {_text(error)}\n' + ''.join(f'{chunk}\n' for chunk in chunks))

@@ -36,7 +36,7 @@ from pyfuncdbg.hosts.numpy.ops.script import registry, results
 from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout
 from pyfuncdbg.hosts.numpy.ops.script.gradient import RecordCollector
 from pyfuncdbg.hosts.numpy.ops.script.results import ANY, OutputTypes, output_types
-from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable, bound
+from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable, bind_handles
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
@@ -51,7 +51,7 @@ EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 """The op types: the function gets tensors, or arrays, or arrays and has no effect."""
 
 
-def _described(frame: FrameType) -> Entrance:
+def _describe_call(frame: FrameType) -> Entrance:
     """The call that a frame of `invoke` or `call_plainly` makes."""
     names = frame.f_locals
     function: PythonFunction = names['self']
@@ -128,7 +128,7 @@ class PythonFunction:
             self._site.function = func
 
     # ------------------------------------------------------------------ calling
-    @mark_call_frame(_described)
+    @mark_call_frame(_describe_call)
     def invoke(self, execution: Execution, inputs: list[Any], keeping: RecordCollector | None = None,
                handles: Sequence[EagerTensor] = ()) -> Sequence[Any]:
         """Call the function, through the hooks if there are any.
@@ -156,7 +156,7 @@ class PythonFunction:
                 return call_unwatched(run, self._body, keeping, handles, *inputs)
             self._handles = handles             # a hook may want to call it again
             site = self.site
-            return self._settled(invoke(site, partial(self._own_outputs, site, keeping, handles), run, inputs))
+            return self._convert_outputs(invoke(site, partial(self._own_outputs, site, keeping, handles), run, inputs))
         finally:
             execution.errstate = numpy_errstate.current_state()
             numpy_errstate.state.set(numpy_errstate.IGNORE)
@@ -168,7 +168,7 @@ class PythonFunction:
         outputs = self._body(keeping, handles, *inputs)
         return outputs if type(outputs) is GeneratorEnd else _OwnOutputs(outputs)
 
-    def _settled(self, outputs: Sequence[Any]) -> list[Any]:
+    def _convert_outputs(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook may have replaced, as the conversion would have given them."""
         if type(outputs) is _OwnOutputs or type(outputs) is GeneratorEnd:
             return outputs
@@ -212,9 +212,9 @@ class PythonFunction:
             return self._result(inputs)
 
     def _bindings(self, handles: Sequence[EagerTensor]) -> AbstractContextManager[None]:
-        return bound({id(v._handle): handle for v, handle in zip(self.variables, handles, strict=True)})
+        return bind_handles({id(v._handle): handle for v, handle in zip(self.variables, handles, strict=True)})
 
-    @mark_call_frame(_described)
+    @mark_call_frame(_describe_call)
     def call_plainly(self, inputs: list[Any]) -> Any:
         """Call a numpy_function in eager mode: as part of the caller's own code, with whatever it returns."""
         run = eager_execution().run
@@ -248,11 +248,11 @@ class PythonFunction:
         before = numpy_errstate.current_state()
         try:
             if self.op_type == EAGER:
-                given = [value if type(value) is EagerTensor else EagerTensor(_unboxed(value)) for value in inputs]
-                return self._settled(self._body(None, self._handles, *given))
+                tensors = [value if type(value) is EagerTensor else EagerTensor(_unboxed(value)) for value in inputs]
+                return self._convert_outputs(self._body(None, self._handles, *tensors))
             if not self.traced:
                 return self._plainly(*inputs)
-            return self._settled(self._body(None, (), *map(_unboxed, inputs)))
+            return self._convert_outputs(self._body(None, (), *map(_unboxed, inputs)))
         finally:
             numpy_errstate.state.set(before)
 
@@ -265,21 +265,21 @@ class PythonFunction:
     def place(self, op: Operation) -> None:
         """It is the function of this node."""
         self.name = op.name
-        shown = getattr(self.func, 'program_function', self.func) if type(self.func) is not FunctionType else self.func
-        self._site = CallSite(op.name, op.type, 'python', host, function=shown, stack=op.stack,
+        function = getattr(self.func, 'program_function', self.func) if type(self.func) is not FunctionType else self.func
+        self._site = CallSite(op.name, op.type, 'python', host, function=function, stack=op.stack,
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
                               outputs=[t.name for t in op.outputs],
                               attrs={**site_attrs(op), '_call': self.again, '_replace': self.replace, **readable(op),
-                                     RETURNED: reads_returned(op), **self._nesting()})
+                                     RETURNED: reads_returned(op), **self._argument_attrs()})
         if not self.variables:
             facts = self._site.id, self._site.counter, self._site.stack, self._site.inputs, self._site.outputs
             self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}
 
-    def _nesting(self) -> dict[str, Any]:
+    def _argument_attrs(self) -> dict[str, Any]:
         """For who watches: how inputs make up nested arguments, and of what a call takes the next element."""
         source = getattr(self.func, SOURCE, None) if type(self.func) is not FunctionType else None
-        found: dict[str, Any] = {} if self.layout is None else {'_arguments': self.layout.arguments}
-        return found if not isinstance(source, str) else {**found, SOURCE: source}
+        attrs: dict[str, Any] = {} if self.layout is None else {'_arguments': self.layout.arguments}
+        return attrs if not isinstance(source, str) else {**attrs, SOURCE: source}
 
     def _eager_site(self) -> CallSite:
         frame = outside_machinery(sys._getframe(1)) or sys._getframe(1)
@@ -293,7 +293,7 @@ class PythonFunction:
     def _at(self, place: CallSite) -> CallSite:
         """The site of an eager call at a place that was called before."""
         attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again,
-                 '_replace': self.replace, **self._nesting(),
+                 '_replace': self.replace, **self._argument_attrs(),
                  '_remake': partial(_remade, place, self.op_type, self.outputs, self.layout)}
         return CallSite(place.name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
                         same_as=place)
@@ -329,16 +329,16 @@ def _unboxed(value: Any) -> Any:
 
 
 def _convert_fresh() -> tuple[int, Any]:
-    made: list[int] = []
+    ids: list[int] = []
 
     def fresh() -> Any:
         array = np.zeros(3)
-        made.append(id(array))
+        ids.append(id(array))
         return array
 
     function = PythonFunction(fresh, EAGER, output_types(float64), number=-1)
     (tensor,) = function._body(None, ())
-    return made[0], tensor._value
+    return ids[0], tensor._value
 
 
 results.calibrate(_convert_fresh)
@@ -371,9 +371,9 @@ class _Functions:
         for trace in self._traces:
             slots = [slot for slot, output in enumerate(trace.outputs) if output is tensor]
             if slots:
-                yield trace.short_name, [node.outputs[slot] for node, slot in self._given(trace, slots)]
+                yield trace.short_name, [node.outputs[slot] for node, slot in self._calling_nodes(trace, slots)]
 
-    def _given(self, trace: TracedFunction, slots: Sequence[int]) -> Iterator[tuple[Operation, int]]:
+    def _calling_nodes(self, trace: TracedFunction, slots: Sequence[int]) -> Iterator[tuple[Operation, int]]:
         """Nodes that run a function, and the slots in which they give what it returns in those."""
         for graph in self._graphs:
             for node in graph.operations:

@@ -66,8 +66,8 @@ class _Bystanders:
     def __init__(self, recordings: Sequence[TapeRecording]) -> None:
         self._recordings = recordings
 
-    def meet(self, tensor: Tensor) -> bool:
-        return any(recording.meet(tensor) for recording in self._recordings)
+    def tracks(self, tensor: Tensor) -> bool:
+        return any(recording.tracks(tensor) for recording in self._recordings)
 
     def read(self, handle: Tensor, variable: Any) -> None:
         """Nothing: handles are inputs of the node."""
@@ -102,8 +102,8 @@ class RecordCollector:
         return recording
 
     @property
-    def met(self) -> Sequence[Tensor]:
-        return () if self._recording is None or self._traced else self._recording.met
+    def captured(self) -> Sequence[Tensor]:
+        return () if self._recording is None or self._traced else self._recording.captured
 
     def record(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> BodyRecord:
         """The record, now that the outputs are known.
@@ -115,11 +115,11 @@ class RecordCollector:
         recording = self._recording
         if recording is None:
             return BodyRecord((), frozenset(map(id, inputs)), inputs, outputs, 0)
-        return BodyRecord(recording.nodes, frozenset(recording.tracked), (*self._inputs, *self.met), outputs, self.call,
-                          recording.met if self._traced else ())
+        return BodyRecord(recording.nodes, frozenset(recording.tracked), (*self._inputs, *self.captured), outputs, self.call,
+                          recording.captured if self._traced else ())
 
 
-GRADIENT, SHOWN = 'EagerPyFuncGrad', 'EagerPyFunc'
+GRADIENT, PUBLIC_TYPE = 'EagerPyFuncGrad', 'EagerPyFunc'
 """The op type of the gradient, and the one that TensorFlow shows for it."""
 
 
@@ -134,9 +134,9 @@ def gradient(node: Node, *dys: Any) -> Sequence[Any]:
     types = [_differentiable(node, i) for i in range(len(node.inputs))]
     sources = tuple(i for i, kind in enumerate(types) if kind is not None)
     seeds = tuple(i for i, output in enumerate(node.outputs) if output.dtype.is_trainable)
-    found: list[Any] = [None] * len(node.inputs)
+    grads: list[Any] = [None] * len(node.inputs)
     if not sources or not seeds:
-        return found
+        return grads
     inputs = [*(node.inputs[i] for i in sources), *node.recorded(),
               *(zeros_like(node.outputs[i]) if dys[i] is None else dys[i] for i in seeds)]
     gradients = _applied(node, inputs, {
@@ -145,17 +145,17 @@ def gradient(node: Node, *dys: Any) -> Sequence[Any]:
         '_py_traced': context.current_graph() is not None or any(isinstance(t, SymbolicTensor) for t in inputs),
         '_py_variables': {at: types[i] for at, i in enumerate(sources) if node.inputs[i].dtype is dtypes.resource}})
     for i, value in zip(sources, gradients, strict=True):
-        found[i] = value
-    return found
+        grads[i] = value
+    return grads
 
 
 def _differentiable(node: Node, position: int) -> Output | None:
     """The type of the gradient of one input, None if it has none."""
     tensor = node.inputs[position]
     if tensor.dtype is dtypes.resource:
-        known: Mapping[int, Output] = node.attrs.get('_py_variables', {})
-        if position in known:
-            return known[position]
+        variables: Mapping[int, Output] = node.attrs.get('_py_variables', {})
+        if position in variables:
+            return variables[position]
         value = getattr(getattr(tensor, '_value', None), 'value', None)      # met in eager mode
         return None if value is None else (dtypes.of_value(value), TensorShape(value.shape))
     if tensor.dtype is dtypes.variant or not tensor.dtype.is_trainable:
@@ -166,14 +166,14 @@ def _differentiable(node: Node, position: int) -> Output | None:
 def _applied(node: Node, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
     """Call the gradient op; its node is shown as TensorFlow shows it."""
     try:
-        outputs: Sequence[Any] = apply(GRADIENT, inputs, attrs, SHOWN)
+        outputs: Sequence[Any] = apply(GRADIENT, inputs, attrs, PUBLIC_TYPE)
     except OpError as error:
         if context.current_graph() is None:
             word_for_eager(error, inputs, len(attrs['Tout']), '')
         raise
     if isinstance(outputs[0], SymbolicTensor):
         op = outputs[0].op
-        op.type = SHOWN
+        op.type = PUBLIC_TYPE
         forward = node if isinstance(node, Operation) else getattr(node, 'op', None)
         if forward is not None and forward.graph is op.graph and forward not in op.control_inputs:
             op.control_inputs.append(forward)
@@ -200,8 +200,8 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
     graphs.append(None)
     numpy_errstate.state.set(execution.errstate)
     try:
-        found = differentiate(forward.nodes, [forward.outputs[i] for i in _py_seeds], sources, seeds, inner=True)
-        outputs = [_zeros(value) if g is None else dense(g) for g, value in zip(found, values, strict=False)]
+        grads = differentiate(forward.nodes, [forward.outputs[i] for i in _py_seeds], sources, seeds, inner=True)
+        outputs = [_zeros(value) if g is None else dense(g) for g, value in zip(grads, values, strict=False)]
     except (Exception, GeneratorExit) as error:     # a rule may be the user's own: custom_gradient
         raise op_error(error) from error
     finally:
@@ -212,9 +212,9 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
     results = [tensor._value for tensor in outputs]
     if backward is None:
         return results
-    inputs = [*sources, None, *seeds, *backward.met]
-    made = BodyRecord(backward.nodes, frozenset(backward.tracked), inputs, outputs, forward.call)
-    return RecordedResult(results, (made,), backward.met, forward.call)
+    inputs = [*sources, None, *seeds, *backward.captured]
+    backward_record = BodyRecord(backward.nodes, frozenset(backward.tracked), inputs, outputs, forward.call)
+    return RecordedResult(results, (backward_record,), backward.captured, forward.call)
 
 
 def _continued(forward: BodyRecord, seeds: Sequence[EagerTensor], outer: Sequence[TapeRecording]) -> TapeRecording:

@@ -53,7 +53,7 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
     results = [tensor._value for tensor in outputs]
     if keeping is None:
         return results
-    return RecordedResult(results, (keeping.record(inputs, outputs),), keeping.met, keeping.call)
+    return RecordedResult(results, (keeping.record(inputs, outputs),), keeping.captured, keeping.call)
 
 
 def call_eagerly(function: PythonFunction, inputs: Sequence[EagerTensor]) -> Sequence[EagerTensor]:
@@ -96,18 +96,18 @@ def _call_once(execution: Execution, *values: Any, token: bytes = b'', _py_funct
 
     if not _py_constant or _py_function is None or UNFOLDED in execution.resources:
         return call()
-    known = (_py_function.constant if execution.resources is EAGER_RESOURCES else
-             execution.resource(('constant', token, _py_function.func), list))
-    for inputs, outputs in known:
+    remembered = (_py_function.constant if execution.resources is EAGER_RESOURCES else
+                  execution.resource(('constant', token, _py_function.func), list))
+    for inputs, outputs in remembered:
         if _are_equal(inputs, values):          # a constant may be fed
             return outputs
     outputs = call()
-    known[:] = [(values, outputs)]
+    remembered[:] = [(values, outputs)]
     return outputs
 
 
-def _are_equal(known: Sequence[Any], values: Sequence[Any]) -> bool:
-    return all(one is other or np.array_equal(one, other) for one, other in zip(known, values, strict=True))
+def _are_equal(values_before: Sequence[Any], values: Sequence[Any]) -> bool:
+    return all(one is other or np.array_equal(one, other) for one, other in zip(values_before, values, strict=True))
 
 
 def _writable(value: Any, owned: bool) -> Any:

@@ -56,8 +56,8 @@ class OutputTypes:
             return tensors[0]
         if self.form == 'list':
             return list(tensors)
-        found = filled(self.structure, iter(tensors))
-        return list(found) if type(found) is tuple and self.form == 'composite' else found
+        structure = filled(self.structure, iter(tensors))
+        return list(structure) if type(structure) is tuple and self.form == 'composite' else structure
 
 
     def with_composites(self, Tout: Any) -> OutputTypes:
@@ -156,25 +156,25 @@ def _of_composites(function: DeclaredFunction, result: Any) -> Sequence[Any]:
         ValueError: One is a composite where `Tout` has none, or is not of the spec there.
     """
     structure = function.outputs.structure
-    wanted = list(structure) if isinstance(structure, (list, tuple)) else [structure]
-    if not wanted:
+    specs = list(structure) if isinstance(structure, (list, tuple)) else [structure]
+    if not specs:
         return ()
     values = result if isinstance(result, (list, tuple)) else [result]
-    found: list[Any] = []
-    for value, expected in zip(values, wanted, strict=False):
+    components: list[Any] = []
+    for value, expected in zip(values, specs, strict=False):
         if is_composite_spec(expected):
             if not expected.is_compatible_with(value):
-                raise _mismatch(function, values, wanted, f'{value!r} is not compatible with {expected!r}.')
-            found += expected._to_components(value)
+                raise _mismatch(function, values, specs, f'{value!r} is not compatible with {expected!r}.')
+            components += expected._to_components(value)
         elif is_composite(value):
-            raise _mismatch(function, values, wanted, f'{value!r} is not a Tensor.')
+            raise _mismatch(function, values, specs, f'{value!r} is not a Tensor.')
         else:
-            found.append(value)
-    return found
+            components.append(value)
+    return components
 
 
-def _mismatch(function: DeclaredFunction, values: Sequence[Any], wanted: Sequence[Any], why: str) -> ValueError:
-    return ValueError(f'py_function: func={function.func} returned {values!r}, which did not match Tout={wanted!r}.\n'
+def _mismatch(function: DeclaredFunction, values: Sequence[Any], specs: Sequence[Any], why: str) -> ValueError:
+    return ValueError(f'py_function: func={function.func} returned {values!r}, which did not match Tout={specs!r}.\n'
                       f'In particular, {why}')
 
 
@@ -234,9 +234,10 @@ def as_arrays(function: DeclaredFunction, result: Any) -> list[Any]:
     arrays = []
     for index, value in enumerate(values):
         array = as_array(value)
-        found = of_value(array)
-        if found is not types.dtypes[index]:
-            raise refusal(InvalidArgumentError, f'{index}-th value returned by {function.token} is {found.kernel_name}, but '
+        actual = of_value(array)
+        if actual is not types.dtypes[index]:
+            raise refusal(InvalidArgumentError,
+                          f'{index}-th value returned by {function.token} is {actual.kernel_name}, but '
                                                 f'expects {types.dtypes[index].kernel_name}')
         arrays.append(array)
     if types.checked:

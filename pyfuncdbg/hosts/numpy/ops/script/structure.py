@@ -104,9 +104,9 @@ def matched(structure: Any, value: Any) -> list[Any]:
     if not is_row(structure):
         return [value]
     expected = _parts(structure)
-    found = _parts(value) if is_row(value) else None
-    if found is None or set(found) != set(expected):
+    parts = _parts(value) if is_row(value) else None
+    if parts is None or set(parts) != set(expected):
         raise ValueError(f'the function returned {value!r} where Tout has {structure!r}: expected '
                          + (f'{len(expected)} values' if isinstance(structure, (list, tuple)) else
                             'the keys ' + ', '.join(repr(key) for key in expected)))
-    return [leaf for key, part in expected.items() for leaf in matched(part, found[key])]
+    return [leaf for key, part in expected.items() for leaf in matched(part, parts[key])]

@@ -40,9 +40,9 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     values = concat([a.values, b.values], 0)
     numbers, place = unique(concat([numbers_of(a), numbers_of(b)], 0))
     sums = unsorted_segment_sum(values, place, size(numbers))
-    kept = greater_equal(absolute(sums), convert_to_tensor(threshold, absolute(sums).dtype))
+    above_threshold = greater_equal(absolute(sums), convert_to_tensor(threshold, absolute(sums).dtype))
     if not (isinstance(threshold, (int, float)) and threshold == 0):
-        numbers, sums = boolean_mask(numbers, kept), boolean_mask(sums, kept)
+        numbers, sums = boolean_mask(numbers, above_threshold), boolean_mask(sums, above_threshold)
     return in_order(SparseTensor(by_number(numbers, a.dense_shape), sums, a.dense_shape))
 
 
@@ -114,21 +114,21 @@ def _reduced(by_segment: Callable[..., Any], sp_input: Any, axis: Any, keepdims:
     for one in axes:
         if not -rank <= one < rank:
             raise invalid(f'Invalid reduction dimension {one}, for input with {rank} dimensions.')
-    gone = {one % rank for one in axes}
-    kept = [i for i in range(rank) if i not in gone]
-    sizes = gather(sparse.dense_shape, convert_to_tensor(kept, int32)) if kept else convert_to_tensor([1], int64)
-    indices = gather(sparse.indices, convert_to_tensor(kept, int32), axis=1) if kept else sparse.indices[:, :1] * 0
+    reduced_axes = {one % rank for one in axes}
+    kept_axes = [i for i in range(rank) if i not in reduced_axes]
+    sizes = gather(sparse.dense_shape, convert_to_tensor(kept_axes, int32)) if kept_axes else convert_to_tensor([1], int64)
+    indices = gather(sparse.indices, convert_to_tensor(kept_axes, int32), axis=1) if kept_axes else sparse.indices[:, :1] * 0
     narrow = SparseTensor(indices, sparse.values, sizes)
     numbers, place = unique(numbers_of(narrow))
-    found = by_segment(sparse.values, place, size(numbers))
-    result = in_order(SparseTensor(by_number(numbers, sizes), found, sizes))
+    sums = by_segment(sparse.values, place, size(numbers))
+    result = in_order(SparseTensor(by_number(numbers, sizes), sums, sizes))
     if output_is_sparse:
         return result
-    whole = to_dense(result, validate_indices=False)
-    full = [1 if i in gone else sparse.shape[i] for i in range(rank)]
+    dense = to_dense(result, validate_indices=False)
+    full = [1 if i in reduced_axes else sparse.shape[i] for i in range(rank)]
     if keepdims:
-        return reshape(whole, [-1 if n is None else n for n in full])
-    return whole if kept else reshape(whole, [])
+        return reshape(dense, [-1 if n is None else n for n in full])
+    return dense if kept_axes else reshape(dense, [])
 
 
 def to_indicator(sp_input: Any, vocab_size: Any, name: Any = None) -> Tensor:

@@ -35,17 +35,18 @@ def reorder(sp_input: Any, name: Any = None) -> SparseTensor:
 
 def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     """Some of the elements."""
-    sparse, kept = as_sparse(sp_input), convert_to_tensor(to_retain)
-    sparse.values.shape.assert_is_compatible_with(kept.shape)
-    return SparseTensor(boolean_mask(sparse.indices, kept), boolean_mask(sparse.values, kept), identity(sparse.dense_shape))
+    sparse, flags = as_sparse(sp_input), convert_to_tensor(to_retain)
+    sparse.values.shape.assert_is_compatible_with(flags.shape)
+    return SparseTensor(boolean_mask(sparse.indices, flags), boolean_mask(sparse.values, flags),
+                        identity(sparse.dense_shape))
 
 
 def mask(a: Any, mask_indices: Any, name: Any = None) -> Any:
     """`IndexedSlices` without those that stand in some places."""
     from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
     unwanted = convert_to_tensor(mask_indices, a.indices.dtype)
-    kept = reduce_all(expand_tensor(a.indices, 1) != expand_tensor(unwanted, 0), 1)
-    return IndexedSlices(boolean_mask(a.values, kept), boolean_mask(a.indices, kept), a.dense_shape)
+    flags = reduce_all(expand_tensor(a.indices, 1) != expand_tensor(unwanted, 0), 1)
+    return IndexedSlices(boolean_mask(a.values, flags), boolean_mask(a.indices, flags), a.dense_shape)
 
 
 def transpose(sp_input: Any, perm: Any = None, name: Any = None) -> SparseTensor:
@@ -65,17 +66,18 @@ def reshape(sp_input: Any, shape: Any, name: Any = None) -> SparseTensor:
     sparse = as_sparse(sp_input)
     sizes = convert_to_tensor(shape, int64) if not isinstance(shape, Tensor) else cast(shape, int64)
     count = reduce_prod(sparse.dense_shape)
-    known = reduce_prod(where(sizes < 0, ones_like(sizes), sizes))
-    filled = where(sizes < 0, fill(shape_of(sizes), count // maximum(known, convert_to_tensor(1, int64))), sizes)
-    whole = sparse.shape.num_elements()
-    if whole is not None and not isinstance(shape, Tensor):
-        asked = [int(n) for n in shape]
-        if -1 not in asked:
+    product_of_sizes = reduce_prod(where(sizes < 0, ones_like(sizes), sizes))
+    filled = where(sizes < 0, fill(shape_of(sizes), count // maximum(product_of_sizes, convert_to_tensor(1, int64))), sizes)
+    count_of_elements = sparse.shape.num_elements()
+    if count_of_elements is not None and not isinstance(shape, Tensor):
+        sizes_requested = [int(n) for n in shape]
+        if -1 not in sizes_requested:
             total = 1
-            for n in asked:
+            for n in sizes_requested:
                 total *= n
-            if total != whole:
-                raise invalid(f'Input to reshape is a tensor with {whole} dense values, but the requested shape has {total}')
+            if total != count_of_elements:
+                raise invalid(f'Input to reshape is a tensor with {count_of_elements} dense values, '
+                              f'but the requested shape has {total}')
     return SparseTensor(by_number(numbers_of(sparse), filled), sparse.values, filled)
 
 
@@ -116,11 +118,11 @@ def split(sp_input: Any = None, num_split: Any = None, axis: Any = None, name: A
     sparse = as_sparse(sp_input)
     sizes = sparse.shape.as_list()
     at = axis % len(sizes)
-    whole = sizes[at]
-    assert whole is not None
+    length = sizes[at]
+    assert length is not None
     parts, begin = [], 0
     for i in range(num_split):
-        width = whole // num_split + (1 if i < whole % num_split else 0)
+        width = length // num_split + (1 if i < length % num_split else 0)
         start = [begin if k == at else 0 for k in range(len(sizes))]
         parts.append(slice(sparse, start, [width if k == at else n for k, n in enumerate(sizes)]))
         begin += width
@@ -144,16 +146,17 @@ def concat(axis: Any, sp_inputs: Any, expand_nonconcat_dims: bool = False, name:
         shift = stack([begin if k == at else convert_to_tensor(0, int64) for k in range(rank)])
         moved.append(part.indices + expand_tensor(shift, 0))
         begin = begin + part.dense_shape[at]
-    whole = concat_tensors([sizes[:at], [begin], sizes[at + 1:]], 0)
+    full_shape = concat_tensors([sizes[:at], [begin], sizes[at + 1:]], 0)
     values = concat_tensors([part.values for part in parts], 0)
-    return in_order(SparseTensor(concat_tensors(moved, 0), values, whole))
+    return in_order(SparseTensor(concat_tensors(moved, 0), values, full_shape))
 
 
 def _check_others(parts: list[SparseTensor], at: int) -> None:
     for i, part in enumerate(parts):
-        for k, (ours, theirs) in enumerate(zip(parts[0].shape, part.shape, strict=True)):
-            if k != at and ours is not None and theirs is not None and ours != theirs:
-                raise invalid(f'Input shapes must match: expected {ours} for dimension {k} but got {theirs} at position {i}')
+        for k, (expected, actual) in enumerate(zip(parts[0].shape, part.shape, strict=True)):
+            if k != at and expected is not None and actual is not None and expected != actual:
+                raise invalid(f'Input shapes must match: expected {expected} for dimension {k} but got {actual} '
+                          f'at position {i}')
 
 
 def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
@@ -176,8 +179,8 @@ def fill_empty_rows(sp_input: Any, default_value: Any, name: Any = None) -> tupl
     more = concat_tensors([missing, fill(stack([size(missing), size(rest) * 0 + (sparse.shape.rank or 1) - 1]),
                                          convert_to_tensor(0, int64))], 1)
     values = concat_tensors([sparse.values, fill(reshape_tensor(size(missing), [1]), default)], 0)
-    made = SparseTensor(concat_tensors([sparse.indices, more], 0), values, sparse.dense_shape)
-    return in_order(made), empty
+    result = SparseTensor(concat_tensors([sparse.indices, more], 0), values, sparse.dense_shape)
+    return in_order(result), empty
 
 
 def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
@@ -186,13 +189,13 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
     Raises:
         ValueError: There is none.
     """
-    given = [value for value in (*args, *kwargs.values()) if isinstance(value, SparseTensor)]
-    if not given:
+    operands = [value for value in (*args, *kwargs.values()) if isinstance(value, SparseTensor)]
+    if not operands:
         raise ValueError('No SparseTensor in argument list of map_values')
 
     def inner(value: Any) -> Any:
         return value.values if isinstance(value, SparseTensor) else value
-    return given[0].with_values(op(*map(inner, args), **{key: inner(value) for key, value in kwargs.items()}))
+    return operands[0].with_values(op(*map(inner, args), **{key: inner(value) for key, value in kwargs.items()}))
 
 
 def softmax(sp_input: Any, name: Any = None) -> SparseTensor:
@@ -208,13 +211,13 @@ def softmax(sp_input: Any, name: Any = None) -> SparseTensor:
     return sparse.with_values(powers / gather(unsorted_segment_sum(powers, place, count), place))
 
 
-_OWN: dict[str, Callable[..., Any]] = {
-    'cast': lambda x, dtype, name=None: x.mapped(lambda values: cast(values, as_dtype(dtype))),
+_SPARSE_FORMS: dict[str, Callable[..., Any]] = {
+    'cast': lambda x, dtype, name=None: x.map_values(lambda values: cast(values, as_dtype(dtype))),
     'identity': lambda input, name=None: SparseTensor(identity(input.indices), identity(input.values),
                                                       identity(input.dense_shape)),
     'shape': lambda input, out_type=int32, name=None: cast(input.dense_shape, as_dtype(out_type)),
     'size': lambda input, out_type=int32, name=None: reduce_prod(cast(input.dense_shape, as_dtype(out_type))),
     'rank': lambda input, name=None: size(input.dense_shape),
 }
-for _name, _function in _OWN.items():
+for _name, _function in _SPARSE_FORMS.items():
     override(_name, SparseTensor, _function)

@@ -30,10 +30,10 @@ def _to_dense(indices: Any, sizes: Any, values: Any, default: Any, validate_indi
         places = places.reshape(-1, 1) if len(sizes) == 1 else places.reshape(1, -1)
     if validate_indices:
         _check_order(places, sizes)
-    whole = np.empty(tuple(sizes), np.asarray(values).dtype)
-    whole[...] = default
-    whole[tuple(places.T)] = values
-    return whole
+    dense = np.empty(tuple(sizes), np.asarray(values).dtype)
+    dense[...] = default
+    dense[tuple(places.T)] = values
+    return dense
 
 
 def _check_order(places: np.ndarray, sizes: Any) -> None:
@@ -60,9 +60,9 @@ def _to_dense_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
 
 def _to_dense_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     indices, _, values, _ = node.inputs
-    there = gather_nd(grad, indices)
-    others = tensor_scatter_nd_update(grad, indices, zeros_like(there))
-    return [None, None, reduce_sum(there) if values.shape.rank == 0 else there, reduce_sum(others)]
+    of_values = gather_nd(grad, indices)
+    others = tensor_scatter_nd_update(grad, indices, zeros_like(of_values))
+    return [None, None, reduce_sum(of_values) if values.shape.rank == 0 else of_values, reduce_sum(others)]
 
 
 register(OpDef('SparseToDense', _to_dense, _to_dense_types, _to_dense_gradient, kernel_attrs=('validate_indices',)))
@@ -101,9 +101,9 @@ def from_dense(tensor: Any, name: Any = None) -> SparseTensor:
         tensor = convert_to_tensor(tensor)
         zero = '' if tensor.dtype.name == 'string' else tensor.dtype.as_numpy_dtype(0)
         indices = where(not_equal(tensor, convert_to_tensor(zero, tensor.dtype)))
-        made = SparseTensor(indices, gather_nd(tensor, indices), shape_of(tensor, out_type=int64))
-        made.shape = made.shape.merge_with(tensor.shape)
-        return made
+        sparse = SparseTensor(indices, gather_nd(tensor, indices), shape_of(tensor, out_type=int64))
+        sparse.shape = sparse.shape.merge_with(tensor.shape)
+        return sparse
 
 
 def eye(num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: Any = None) -> SparseTensor:
@@ -116,16 +116,16 @@ def eye(num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: Any 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: Any = None) -> SparseTensor:
     """A sparse tensor to be fed (TensorFlow 1)."""
-    known = TensorShape(shape)
+    static_shape = TensorShape(shape)
     def part(label: str) -> str | None:
         return None if name is None else f'{name}/{label}'
-    rank = known.rank
-    if known.is_fully_defined():
-        sizes: Any = convert_to_tensor(known.as_list(), int64, name=part('shape') or 'Const')
+    rank = static_shape.rank
+    if static_shape.is_fully_defined():
+        sizes: Any = convert_to_tensor(static_shape.as_list(), int64, name=part('shape') or 'Const')
     else:
         sizes = tensor_placeholder(int64, [rank], part('shape'))
     values = tensor_placeholder(as_dtype(dtype), [None], part('values'))
     indices = tensor_placeholder(int64, [None, rank], part('indices'))
-    made = SparseTensor(indices, values, sizes)
-    made.shape = made.shape.merge_with(known)
-    return made
+    sparse = SparseTensor(indices, values, sizes)
+    sparse.shape = sparse.shape.merge_with(static_shape)
+    return sparse

@@ -32,6 +32,6 @@ def by_number(numbers: Any, sizes: Any) -> Any:
 def in_order(sparse: SparseTensor) -> SparseTensor:
     """The same elements in row-major order."""
     order = argsort(numbers_of(sparse), stable=True)
-    made = SparseTensor(gather(sparse.indices, order), gather(sparse.values, order), sparse.dense_shape)
-    made.shape = made.shape.merge_with(sparse.shape)
-    return made
+    result = SparseTensor(gather(sparse.indices, order), gather(sparse.values, order), sparse.dense_shape)
+    result.shape = result.shape.merge_with(sparse.shape)
+    return result

@@ -134,10 +134,10 @@ class SparseTensor:
 
     def _with_dense(self, function: Callable[[Any, Any], Any], other: Any) -> SparseTensor:
         dense = convert_to_tensor(other, dtype_hint=self.dtype)
-        whole = dense if not dense.shape.rank else gather_nd(broadcast_to(dense, self.dense_shape), self.indices)
-        return SparseTensor(self.indices, function(self.values, whole), self.dense_shape)
+        dense_values = dense if not dense.shape.rank else gather_nd(broadcast_to(dense, self.dense_shape), self.indices)
+        return SparseTensor(self.indices, function(self.values, dense_values), self.dense_shape)
 
-    def mapped(self, function: Callable[[Any], Any]) -> SparseTensor:
+    def map_values(self, function: Callable[[Any], Any]) -> SparseTensor:
         """An elementwise function of the elements that are there."""
         return self.with_values(function(self.values))
 
@@ -191,9 +191,9 @@ class SparseTensorSpec(CompositeTypeSpec):
         return [value.indices, value.values, value.dense_shape]
 
     def _from_components(self, components: Sequence[Any]) -> Any:
-        made = SparseTensor(*components)
-        made.shape = made.shape.merge_with(self.shape)
-        return made
+        sparse = SparseTensor(*components)
+        sparse.shape = sparse.shape.merge_with(self.shape)
+        return sparse
 
 
 def is_sparse(x: Any) -> bool:

@@ -26,8 +26,8 @@ def _decode_raw(data: Any, out_type: DType, little_endian: bool = True) -> Any:
     if length % out_type.size:
         raise invalid(f'Input to DecodeRaw has length {length} that is not a multiple of {out_type.size}, the size of '
                       f'{out_type.kernel_name}')
-    found = np.frombuffer(b''.join(texts), out_type.array)
-    return (found if little_endian else found.byteswap()).reshape(*np.shape(data), length // out_type.size).copy()
+    numbers = np.frombuffer(b''.join(texts), out_type.array)
+    return (numbers if little_endian else numbers.byteswap()).reshape(*np.shape(data), length // out_type.size).copy()
 
 
 def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
@@ -70,10 +70,10 @@ def _decode_padded(data: Any, fixed_length: Any, out_type: DType, little_endian:
     if length % out_type.size:
         raise invalid(f'fixed_length ({length}) must be a multiple of the size of out_type ({out_type.size})')
     texts: Any = np.asarray(data, object)
-    cut = np.empty(texts.shape, object)
+    padded = np.empty(texts.shape, object)
     for at in np.ndindex(texts.shape):
-        cut[at] = texts[at][:length].ljust(length, b'\0')
-    return _decode_raw(cut, out_type, little_endian)
+        padded[at] = texts[at][:length].ljust(length, b'\0')
+    return _decode_raw(padded, out_type, little_endian)
 
 
 register(OpDef('DecodePaddedRaw', _decode_padded, _types, no_gradient, kernel_attrs=('out_type', 'little_endian')))

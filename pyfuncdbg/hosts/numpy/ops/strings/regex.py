@@ -37,28 +37,28 @@ def _bytes(value: bytes | str) -> bytes:
     return value if isinstance(value, bytes) else value.encode('utf-8', 'surrogateescape')
 
 
-def _only(value: Any) -> Any:
+def _only_string(value: Any) -> Any:
     """One string: an attr, or a tensor of rank 0."""
     return value if isinstance(value, (str, bytes)) else np.asarray(value)[()]
 
 
-def _each(x: Any, function: Callable[[bytes], Any], dtype: Any = object) -> Any:
+def _map_elements(x: Any, function: Callable[[bytes], Any], dtype: Any = object) -> Any:
     return scalar(np.asarray(np.frompyfunc(function, 1, 1)(x)).astype(dtype))
 
 
 def _replace(x: Any, pattern: Any, rewrite: Any, replace_global: bool = True) -> Any:
-    found = _compiled(_bytes(_only(pattern)))
-    given = _text(_only(rewrite))
-    largest = max((int(n) for n in re.findall(r'\\(\d)', given)), default=0)
-    if largest > found.groups:
-        raise invalid(f'Invalid rewrite pattern: {given}')
-    template = re.sub(r'\\(\d)', r'\\g<\1>', given)
-    return _each(x, lambda value: _bytes(found.sub(template, _text(value), 0 if replace_global else 1)))
+    regex = _compiled(_bytes(_only_string(pattern)))
+    rewrite_text = _text(_only_string(rewrite))
+    largest = max((int(n) for n in re.findall(r'\\(\d)', rewrite_text)), default=0)
+    if largest > regex.groups:
+        raise invalid(f'Invalid rewrite pattern: {rewrite_text}')
+    template = re.sub(r'\\(\d)', r'\\g<\1>', rewrite_text)
+    return _map_elements(x, lambda value: _bytes(regex.sub(template, _text(value), 0 if replace_global else 1)))
 
 
 def _full_match(x: Any, pattern: Any) -> Any:
-    found = _compiled(_bytes(_only(pattern)))
-    return _each(x, lambda value: found.fullmatch(_text(value)) is not None, np.bool_)
+    regex = _compiled(_bytes(_only_string(pattern)))
+    return _map_elements(x, lambda value: regex.fullmatch(_text(value)) is not None, np.bool_)
 
 
 def _like_input(dtype: dtypes.DType) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
@@ -118,14 +118,14 @@ def _places(parts: Sequence[Sequence[bytes]]) -> tuple[Any, Any, Any]:
 def _split_v2(x: Any, sep: Any, maxsplit: int = -1) -> tuple[Any, Any, Any]:
     if x.ndim != 1:
         raise invalid(f'input must be a vector, got shape: {list(x.shape)}')
-    between = _only(sep)
+    between = _only_string(sep)
     return _places([value.split(between or None, maxsplit) for value in x.tolist()])
 
 
 def _split_at_any(x: Any, delimiter: Any, skip_empty: bool = True) -> tuple[Any, Any, Any]:
     if x.ndim != 1:
         raise invalid(f'input must be a vector, got shape: {list(x.shape)}')
-    characters = _only(delimiter)
+    characters = _only_string(delimiter)
     rows = []
     for value in x.tolist():
         parts = re.split(b'[' + re.escape(characters) + b']', value) if characters else [

@@ -31,7 +31,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 _STRING = (dtypes.string,)
 
 
-def _each(function: Callable[..., Any], dtype: Any = object) -> Kernel:
+def _scalar_kernel(function: Callable[..., Any], dtype: Any = object) -> Kernel:
     """A kernel that calls `function` with each element (of several tensors: broadcast), and the attrs."""
     def kernel(*values: Any, **attrs: Any) -> Any:
         compute = np.frompyfunc(lambda *items: function(*items, **attrs), len(values), 1)
@@ -41,7 +41,7 @@ def _each(function: Callable[..., Any], dtype: Any = object) -> Kernel:
 
 # ---------------------------------------------------------------- one string at a time
 def _define(op: str, function: Callable[..., Any], attrs: tuple[str, ...] = (), dtype: DType = dtypes.string) -> None:
-    register(OpDef(op, _each(function, dtype.array), same_rule(op, _STRING, 'input', dtype), no_gradient,
+    register(OpDef(op, _scalar_kernel(function, dtype.array), same_rule(op, _STRING, 'input', dtype), no_gradient,
                    kernel_attrs=attrs))
 
 
@@ -113,7 +113,7 @@ def _substr_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(dtypes.string, broadcast_shapes(inputs[0].shape, inputs[1].shape))]
 
 
-register(OpDef('Substr', _each(_substr_one), _substr_types, no_gradient, kernel_attrs=('unit',)))
+register(OpDef('Substr', _scalar_kernel(_substr_one), _substr_types, no_gradient, kernel_attrs=('unit',)))
 
 
 @overridable
@@ -131,7 +131,7 @@ def _join(*values: Any, separator: str = '') -> Any:
     if other is not None:
         raise invalid(f'Input shapes do not match: {text(TensorShape.of(shapes[0]))} vs. {text(TensorShape.of(other))}')
     glue = separator.encode() if isinstance(separator, str) else separator
-    return _each(lambda *items: glue.join(items))(*values)
+    return _scalar_kernel(lambda *items: glue.join(items))(*values)
 
 
 def _join_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
@@ -171,10 +171,10 @@ def _reduce_join_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Outpu
     sizes, axes = inputs[0].shape.sizes, ints(inputs[1])
     if sizes is None or axes is None:
         return [(dtypes.string, UNKNOWN)]
-    gone = {a % len(sizes) for a in axes}
+    reduced_axes = {a % len(sizes) for a in axes}
     keep = attrs.get('keep_dims')
-    left = [1 if i in gone else n for i, n in enumerate(sizes) if keep or i not in gone]
-    return [(dtypes.string, TensorShape.of(tuple(left)))]
+    result_sizes = [1 if i in reduced_axes else n for i, n in enumerate(sizes) if keep or i not in reduced_axes]
+    return [(dtypes.string, TensorShape.of(tuple(result_sizes)))]
 
 
 register(OpDef('ReduceJoin', _reduce_join, _reduce_join_types, no_gradient, kernel_attrs=('keep_dims', 'separator')))
@@ -219,7 +219,7 @@ def _as_string(x: Any, precision: int = -1, scientific: bool = False, shortest: 
         else:
             text = number(float(value))
         return text.encode()
-    return _each(one)(x if kind != 'V' else x.astype(np.float32))
+    return _scalar_kernel(one)(x if kind != 'V' else x.astype(np.float32))
 
 
 register(OpDef('AsString', _as_string, same_rule('AsString', None, 'input', dtypes.string), no_gradient,
@@ -244,8 +244,9 @@ def _to_number(value: bytes, out_type: DType = dtypes.float32) -> Any:
         raise invalid(f'StringToNumberOp could not correctly convert string: {value.decode(errors="replace")}') from None
 
 
-register(OpDef('StringToNumber', lambda x, out_type=dtypes.float32: _each(_to_number, out_type.array)(x, out_type=out_type),
-               lambda inputs, attrs: [(attrs['out_type'], inputs[0].shape)], no_gradient, kernel_attrs=('out_type',)))
+register(OpDef('StringToNumber', lambda x, out_type=dtypes.float32: _scalar_kernel(_to_number, out_type.array)(
+    x, out_type=out_type), lambda inputs, attrs: [(attrs['out_type'], inputs[0].shape)], no_gradient,
+               kernel_attrs=('out_type',)))
 
 
 @overridable
@@ -270,7 +271,7 @@ def _format(*values: Any, template: str, placeholder: str = '{}', summarize: int
     parts = template.split(placeholder)
     text = parts[0]
     for value, rest in zip(values, parts[1:], strict=True):
-        text += shown(value, summarize) + rest
+        text += value_text(value, summarize) + rest
     return np.asarray(text.encode(), object)
 
 
@@ -278,7 +279,7 @@ register(OpDef('StringFormat', _format, lambda inputs, attrs: [(dtypes.string, S
                kernel_attrs=('template', 'placeholder', 'summarize')))
 
 
-def shown(value: Any, summarize: int = 3) -> str:
+def value_text(value: Any, summarize: int = 3) -> str:
     """A value as `tf.print` shows it: the first and last `summarize` elements of each axis (-1: all)."""
     array = np.asarray(value)
     if not array.ndim:
@@ -287,7 +288,7 @@ def shown(value: Any, summarize: int = 3) -> str:
     separator = ' ' if array.ndim == 1 else '\n' * (array.ndim - 1) + ' '
 
     def inside(item: Any) -> str:
-        return shown(item, summarize).replace('\n', '\n ') if array.ndim > 1 else _element(item)
+        return value_text(item, summarize).replace('\n', '\n ') if array.ndim > 1 else _element(item)
     if summarize < 0 or length <= 2 * summarize:
         return '[' + separator.join(inside(item) for item in array) + ']'
     head = separator.join(inside(item) for item in array[:summarize])

@@ -34,14 +34,14 @@ def _dense_bincount(numbers: Any, size: Any, weights: Any, binary_output: bool =
     if numbers.ndim > 2:
         raise invalid(f'Shape must be at most rank 2 but is rank {numbers.ndim}')
     rows = numbers.reshape(1, -1) if numbers.ndim < 2 else numbers
-    given = weights.reshape(rows.shape) if weights.size else np.ones(rows.shape, weights.dtype)
+    row_weights = weights.reshape(rows.shape) if weights.size else np.ones(rows.shape, weights.dtype)
     result = np.zeros((len(rows), int(size)), weights.dtype)
-    for total, row, weight in zip(result, rows, given, strict=True):
-        kept = row < size
+    for total, row, weight in zip(result, rows, row_weights, strict=True):
+        in_range = row < size
         if binary_output:
-            total[row[kept]] = 1
+            total[row[in_range]] = 1
         else:
-            np.add.at(total, row[kept], weight[kept])
+            np.add.at(total, row[in_range], weight[in_range])
     return result if numbers.ndim == 2 else result[0]
 
 
@@ -93,17 +93,17 @@ def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: An
 
 
 # ---------------------------------------------------------------- places among others
-def _bound(side: Any) -> Callable[..., Any]:
+def _bound_kernel(side: Any) -> Callable[..., Any]:
     def kernel(rows: Any, values: Any, out_type: DType = dtypes.int32) -> Any:
         if rows.ndim != 2 or values.ndim != 2 or len(rows) != len(values):
             raise invalid('Leading dim_size of both tensors must match.')
-        found = [np.searchsorted(row, value, side) for row, value in zip(rows, values, strict=True)]
-        return np.array(found, out_type.array).reshape(values.shape)
+        places = [np.searchsorted(row, value, side) for row, value in zip(rows, values, strict=True)]
+        return np.array(places, out_type.array).reshape(values.shape)
     return kernel
 
 
 for _op, _side in (('LowerBound', 'left'), ('UpperBound', 'right')):
-    register(OpDef(_op, _bound(_side), lambda inputs, attrs: [(attrs['out_type'], inputs[1].shape)], no_gradient,
+    register(OpDef(_op, _bound_kernel(_side), lambda inputs, attrs: [(attrs['out_type'], inputs[1].shape)], no_gradient,
                    kernel_attrs=('out_type',)))
 
 

@@ -23,8 +23,8 @@ _DOTS = '...'
 # ---------------------------------------------------------------- equations
 def _parts(equation: str) -> tuple[list[str], str]:
     """The labels of each input and of the output of an equation that has an arrow."""
-    left, _, right = equation.partition('->')
-    return left.split(','), right
+    operands, _, result = equation.partition('->')
+    return operands.split(','), result
 
 
 def _axes(labels: str, rank: int) -> tuple[str, int, int]:
@@ -47,20 +47,20 @@ def _resolved(equation: str, count: int) -> str:
     labels = 'a-zA-Z0' if _DOTS in text else 'a-zA-Z'
     if re.fullmatch(f'[{labels},]*(->[{labels}]*)?', marked) is None or '0' in text:
         raise ValueError(f'Subscripts have incorrect format: {marked}')
-    left, arrow, right = text.partition('->')
-    given = left.split(',')
-    if count != len(given):
-        raise ValueError(f'Got {count} inputs for equation "{equation}", expecting {len(given)}')
+    inputs, arrow, right = text.partition('->')
+    operands = inputs.split(',')
+    if count != len(operands):
+        raise ValueError(f'Got {count} inputs for equation "{equation}", expecting {len(operands)}')
     if not arrow:
-        names = left.replace(_DOTS, '').replace(',', '')
-        right = (_DOTS if left.count(_DOTS) == 1 else '') + ''.join(sorted(c for c in set(names) if names.count(c) == 1))
+        names = inputs.replace(_DOTS, '').replace(',', '')
+        right = (_DOTS if inputs.count(_DOTS) == 1 else '') + ''.join(sorted(c for c in set(names) if names.count(c) == 1))
     named = right.replace(_DOTS, '0')
     if len(set(named)) != len(named):
         raise ValueError(f'Output subscripts contain a label appearing more than once: {equation}')
-    strange = next((c for c in named if c != '0' and c not in left), None)
+    strange = next((c for c in named if c != '0' and c not in inputs), None)
     if strange is not None:
         raise ValueError(f'Output subscripts contain the label {strange} not present in the input subscripts.')
-    return f'{left}->{right}'
+    return f'{inputs}->{right}'
 
 
 # ---------------------------------------------------------------- the op
@@ -83,7 +83,7 @@ def _kernel(*values: Any, equation: str) -> Any:
             numbers.setdefault(c, len(dots) + len(numbers))
         labels = [numbers[c] for c in named]
         operands += [value, [*labels[:at], *places, *labels[at:]]]
-    return _contract(operands, values[0].dtype, *_wanted(right, numbers, lengths, dots))
+    return _contract(operands, values[0].dtype, *_output_labels(right, numbers, lengths, dots))
 
 
 def _dots_shape(parts: Sequence[str], values: Sequence[Any]) -> tuple[int, ...]:
@@ -106,8 +106,8 @@ def _without_ones(value: Any, at: int, extra: int, dots: tuple[int, ...]) -> tup
             [first + i for i in range(extra) if i not in ones])
 
 
-def _wanted(right: str, numbers: dict[str, int], lengths: dict[str, int],
-            dots: tuple[int, ...]) -> tuple[list[int], tuple[int, ...]]:
+def _output_labels(right: str, numbers: dict[str, int], lengths: dict[str, int],
+                   dots: tuple[int, ...]) -> tuple[list[int], tuple[int, ...]]:
     """The labels of the output, and its sizes."""
     at = right.find(_DOTS)
     named = right.replace(_DOTS, '')
@@ -119,18 +119,18 @@ def _wanted(right: str, numbers: dict[str, int], lengths: dict[str, int],
 
 
 def _contract(operands: list[Any], dtype: Any, labels: list[int], sizes: tuple[int, ...]) -> Any:
-    given = {n for part in operands[1::2] for n in part}
-    once = list(dict.fromkeys(labels))
+    present = {n for part in operands[1::2] for n in part}
+    distinct = list(dict.fromkeys(labels))
     wide = np.float32 if dtype.kind == 'V' or dtype == np.float16 else dtype
     arrays = [x.astype(wide) if n % 2 == 0 and wide != dtype else x for n, x in enumerate(operands)]
-    kept = [n for n in once if n in given]
-    result = np.asarray(np.einsum(*arrays, kept, optimize=len(operands) > 2)).astype(dtype, copy=True)
-    if len(once) == len(labels):
-        return result.reshape([sizes[labels.index(n)] for n in once])[()]
-    whole = np.zeros(sizes, dtype)          # a label that is there twice: the diagonal
-    grid = np.ogrid[tuple(slice(sizes[labels.index(n)]) for n in once)]
-    whole[tuple(grid[once.index(n)] for n in labels)] = result
-    return whole
+    distinct_present = [n for n in distinct if n in present]
+    result = np.asarray(np.einsum(*arrays, distinct_present, optimize=len(operands) > 2)).astype(dtype, copy=True)
+    if len(distinct) == len(labels):
+        return result.reshape([sizes[labels.index(n)] for n in distinct])[()]
+    diagonal_array = np.zeros(sizes, dtype)          # a label that is there twice: the diagonal
+    grid = np.ogrid[tuple(slice(sizes[labels.index(n)]) for n in distinct)]
+    diagonal_array[tuple(grid[distinct.index(n)] for n in labels)] = result
+    return diagonal_array
 
 
 def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
@@ -170,31 +170,31 @@ def _einsum(equation: str, *inputs: Any) -> Any:
 
 def _gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     parts, right = _parts(node.attrs['equation'])
-    found = []
+    grads = []
     for k, x in enumerate(node.inputs):
         others = [i for i in range(len(parts)) if i != k]
-        found.append(_by_input(grad, right, x, parts[k], [conj(node.inputs[i]) for i in others], [parts[i] for i in others]))
-    return found
+        grads.append(_by_input(grad, right, x, parts[k], [conj(node.inputs[i]) for i in others], [parts[i] for i in others]))
+    return grads
 
 
-def _by_input(grad: Any, right: str, x: Any, labels: str, others: list[Any], theirs: list[str]) -> Any:
+def _by_input(grad: Any, right: str, x: Any, labels: str, others: list[Any], other_labels: list[str]) -> Any:
     """The gradient of one input.
 
     A label of only this input was summed over: the gradient is the same along it. Along the axes of the dots the input
     may have been repeated: there it is summed.
     """
     named = labels.replace(_DOTS, '')
-    there = set(right + ''.join(theirs))
-    shared = ''.join(dict.fromkeys(c for c in named if c in there))
-    alone = ''.join(dict.fromkeys(c for c in named if c not in there))
+    present = set(right + ''.join(other_labels))
+    shared = ''.join(dict.fromkeys(c for c in named if c in present))
+    alone = ''.join(dict.fromkeys(c for c in named if c not in present))
     dots = _DOTS if _DOTS in right else ''
-    result = _einsum(f'{",".join([right, *theirs])}->{dots}{shared}', grad, *others)
+    result = _einsum(f'{",".join([right, *other_labels])}->{dots}{shared}', grad, *others)
     if alone or dots or _DOTS in labels:
         # in this order: the axes of the dots, those that others have too, those that were summed over
-        whole = sizes_of(_einsum(f'{labels}->{_DOTS if _DOTS in labels else ""}{shared}{alone}', x))
+        full_shape = sizes_of(_einsum(f'{labels}->{_DOTS if _DOTS in labels else ""}{shared}{alone}', x))
         for _ in alone:
             result = apply('ExpandDims', (result, convert_to_tensor(np.int32(-1))))
-        result = _fitted(result, whole)
+        result = _fitted(result, full_shape)
     dots = _DOTS if _DOTS in labels else ''
     order = f'{dots}{shared}{alone}'
     return result if order == labels else _einsum(f'{order}->{labels}', result)
@@ -242,7 +242,7 @@ def _pairwise(equation: str, tensors: list[Any]) -> Any:
         rest = set(''.join(parts[2:]) + right)
         dots = _DOTS if _DOTS in parts[0] + parts[1] else ''
         both = ''.join(dict.fromkeys((parts[0] + parts[1]).replace('.', '')))
-        kept = dots + ''.join(c for c in both if c in rest)
-        tensors = [_einsum(f'{parts[0]},{parts[1]}->{kept}', *tensors[:2]), *tensors[2:]]
-        equation = f'{",".join([kept, *parts[2:]])}->{right}'
+        kept_labels = dots + ''.join(c for c in both if c in rest)
+        tensors = [_einsum(f'{parts[0]},{parts[1]}->{kept_labels}', *tensors[:2]), *tensors[2:]]
+        equation = f'{",".join([kept_labels, *parts[2:]])}->{right}'
     return _einsum(equation, *tensors)

@@ -52,8 +52,8 @@ def _unsorted(ufunc: Any, empty: Callable[[Any], Any]) -> Kernel:
             place = f'[{",".join(map(str, at))}]' if at else ''
             raise invalid(f'segment_ids{place} = {segments[tuple(at)]} is out of range [0, {count})')
         total = np.full((int(count), *data.shape[segments.ndim:]), empty(data.dtype), data.dtype)
-        kept = segments >= 0                            # a negative number drops the row
-        ufunc.at(total, segments[kept], data[kept])
+        is_member = segments >= 0                            # a negative number drops the row
+        ufunc.at(total, segments[is_member], data[is_member])
         return total
     return kernel
 
@@ -77,30 +77,30 @@ def _unsorted_types(op: str, allowed: Allowed) -> Callable[[Sequence[TypedInput]
 _INDEX: Allowed = (dtypes.int32, dtypes.int64)
 
 
-def _there(segments: Any, rows: Any) -> Any:
+def _membership_mask(segments: Any, rows: Any) -> Any:
     """The rows that count, as a mask that broadcasts against them."""
     inner = fill(expand_dims(rank(rows) - rank(segments), 0), np.int32(1))
     return reshape(segments >= 0, concat([shape(segments), inner], 0))
 
 
-def _taken(x: Any, segments: Any) -> Any:
+def _gather_segments(x: Any, segments: Any) -> Any:
     """For each row what `x` has for its segment."""
     return apply('GatherV2', (x, segments, constant(np.int32(0))), {'batch_dims': 0})
 
 
-def _known(x: Any, segments: Any) -> Any:
+def _gather_members(x: Any, segments: Any) -> Any:
     """The same with 0 for rows that count nowhere."""
-    rows = _taken(x, where(segments >= 0, segments, zeros_like(segments)))
-    return where(_there(segments, rows), rows, zeros_like(rows))
+    rows = _gather_segments(x, where(segments >= 0, segments, zeros_like(segments)))
+    return where(_membership_mask(segments, rows), rows, zeros_like(rows))
 
 
 def _unsorted_extreme_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     data, segments, count = node.inputs
-    best = _known(node.outputs[0], segments)
-    chosen = apply('LogicalAnd', (apply('Equal', (data, best)), _there(segments, best)))
-    number = apply('UnsortedSegmentSum', (cast(chosen, grad.dtype), segments, count))
-    rows = _known(apply('RealDiv', (grad, number)), segments)
-    return [where(chosen, rows, zeros_like(rows)), None, None]
+    best = _gather_members(node.outputs[0], segments)
+    is_extreme = apply('LogicalAnd', (apply('Equal', (data, best)), _membership_mask(segments, best)))
+    number = apply('UnsortedSegmentSum', (cast(is_extreme, grad.dtype), segments, count))
+    rows = _gather_members(apply('RealDiv', (grad, number)), segments)
+    return [where(is_extreme, rows, zeros_like(rows)), None, None]
 
 
 def _unsorted_product_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
@@ -110,12 +110,13 @@ def _unsorted_product_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     grad = where(zeros > 1, zeros_like(grad), grad)
     others = where(zero, ones_like(data), data)
     clipped = where(segments >= 0, segments, zeros_like(segments))
-    without = _taken(apply('UnsortedSegmentProd', (others, segments, count)), clipped)
-    return [_known(grad, segments) * where(zero, without, _taken(node.outputs[0], clipped) / others), None, None]
+    without = _gather_segments(apply('UnsortedSegmentProd', (others, segments, count)), clipped)
+    return [_gather_members(grad, segments) * where(
+        zero, without, _gather_segments(node.outputs[0], clipped) / others), None, None]
 
 
 for _op, _ufunc, _empty, _allowed, _rule in (
-        ('Sum', np.add, lambda dtype: 0, NUMBER, lambda node, grad: [_known(grad, node.inputs[1]), None, None]),
+        ('Sum', np.add, lambda dtype: 0, NUMBER, lambda node, grad: [_gather_members(grad, node.inputs[1]), None, None]),
         ('Prod', np.multiply, lambda dtype: 1, NUMBER, _unsorted_product_gradient),
         ('Max', np.maximum, _least, REAL, _unsorted_extreme_gradient),
         ('Min', np.minimum, _greatest, REAL, _unsorted_extreme_gradient)):
@@ -221,15 +222,15 @@ def _mean_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     data, segments = node.inputs
     inner = fill(expand_dims(rank(data) - 1, 0), np.int32(1))
     number = apply('SegmentSum', (ones(concat([shape(segments), inner], 0), grad.dtype), segments))
-    return [_taken(apply('RealDiv', (grad, number)), segments), None]
+    return [_gather_segments(apply('RealDiv', (grad, number)), segments), None]
 
 
 def _extreme_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     data, segments = node.inputs
-    chosen = apply('Equal', (data, _taken(node.outputs[0], segments)))
-    number = apply('SegmentSum', (cast(chosen, grad.dtype), segments))
-    rows = _taken(apply('RealDiv', (grad, number)), segments)
-    return [where(chosen, rows, zeros_like(rows)), None]
+    is_extreme = apply('Equal', (data, _gather_segments(node.outputs[0], segments)))
+    number = apply('SegmentSum', (cast(is_extreme, grad.dtype), segments))
+    rows = _gather_segments(apply('RealDiv', (grad, number)), segments)
+    return [where(is_extreme, rows, zeros_like(rows)), None]
 
 
 def _product_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
@@ -238,12 +239,13 @@ def _product_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     zeros = apply('SegmentSum', (cast(zero, dtypes.int32), segments))
     grad = where(zeros > 1, zeros_like(grad), grad)
     others = where(zero, ones_like(data), data)
-    without = _taken(apply('SegmentProd', (others, segments)), segments)
-    return [_taken(grad, segments) * where(zero, without, _taken(node.outputs[0], segments) / others), None]
+    without = _gather_segments(apply('SegmentProd', (others, segments)), segments)
+    return [_gather_segments(grad, segments) * where(
+        zero, without, _gather_segments(node.outputs[0], segments) / others), None]
 
 
 for _op, _kernel, _allowed, _rule in (
-        ('Sum', _sorted(np.add, 0), NUMBER, lambda node, grad: [_taken(grad, node.inputs[1]), None]),
+        ('Sum', _sorted(np.add, 0), NUMBER, lambda node, grad: [_gather_segments(grad, node.inputs[1]), None]),
         ('Mean', _sorted(np.add, 0, mean=True), NUMBER, _mean_gradient),
         ('Prod', _sorted(np.multiply, 1), NUMBER, _product_gradient),
         ('Max', _sorted(np.maximum, 0), REAL, _extreme_gradient),

@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.unary import Unary, exp, fused, log1p
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
-def _each(function: Callable[..., float]) -> Callable[..., Any]:
+def _scalar_kernel(function: Callable[..., float]) -> Callable[..., Any]:
     """A kernel that computes in float64, element by element."""
     def safe(*numbers: float) -> float:
         try:
@@ -85,8 +85,9 @@ def _polygamma(a: float, x: float) -> float:
     return _digamma(x) if a == 0 else (-1) ** (int(a) + 1) * math.gamma(a + 1) * _zeta(a + 1, x)
 
 
-lgamma: Unary = unary('lgamma', 'Lgamma', _each(_lgamma), lambda g, x, y: g * digamma(x), FLOAT)
-digamma: Unary = unary('digamma', 'Digamma', _each(_digamma), lambda g, x, y: g * polygamma(constant(1, x.dtype), x), FLOAT)
+lgamma: Unary = unary('lgamma', 'Lgamma', _scalar_kernel(_lgamma), lambda g, x, y: g * digamma(x), FLOAT)
+digamma: Unary = unary('digamma', 'Digamma', _scalar_kernel(_digamma),
+                       lambda g, x, y: g * polygamma(constant(1, x.dtype), x), FLOAT)
 
 
 def _zeta_gradient(node: Node, grad: Tensor) -> list[Tensor | None]:
@@ -99,8 +100,8 @@ def _polygamma_gradient(node: Node, grad: Tensor) -> list[Tensor | None]:
     return [None, unbroadcast(a, x, None, grad * polygamma(a + 1, x))[1]]
 
 
-register(OpDef('Zeta', _each(_zeta), broadcast_rule('Zeta', FLOAT, ('x', 'q')), _zeta_gradient))
-register(OpDef('Polygamma', _each(_polygamma), broadcast_rule('Polygamma', FLOAT, ('a', 'x')), _polygamma_gradient))
+register(OpDef('Zeta', _scalar_kernel(_zeta), broadcast_rule('Zeta', FLOAT, ('x', 'q')), _zeta_gradient))
+register(OpDef('Polygamma', _scalar_kernel(_polygamma), broadcast_rule('Polygamma', FLOAT, ('a', 'x')), _polygamma_gradient))
 
 
 def _binary(op: str, names: tuple[str, str], values: tuple[Any, Any], name: str | None) -> Tensor:
@@ -174,8 +175,9 @@ def _small_erfinv(y: float) -> float:
 
 
 _ROOT_PI = math.sqrt(math.pi)
-ndtri = unary('ndtri', 'Ndtri', _each(_ndtri), lambda g, x, y: g * math.sqrt(2 * math.pi) * exp(square(y) / 2), FLOAT)
-erfinv = unary('erfinv', 'Erfinv', _each(_erfinv), lambda g, x, y: g * (_ROOT_PI / 2) * exp(square(y)), FLOAT)
+ndtri = unary('ndtri', 'Ndtri', _scalar_kernel(_ndtri),
+              lambda g, x, y: g * math.sqrt(2 * math.pi) * exp(square(y) / 2), FLOAT)
+erfinv = unary('erfinv', 'Erfinv', _scalar_kernel(_erfinv), lambda g, x, y: g * (_ROOT_PI / 2) * exp(square(y)), FLOAT)
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:
@@ -213,12 +215,13 @@ def _unscaled(function: Callable[[float], float]) -> Callable[[float], float]:
     return lambda x: function(x) * (math.exp(abs(x)) if abs(x) < 709 else math.inf)
 
 
-bessel_i0e: Unary = unary('bessel_i0e', 'BesselI0e', _each(_i0e),
+bessel_i0e: Unary = unary('bessel_i0e', 'BesselI0e', _scalar_kernel(_i0e),
                    lambda g, x, y: g * (bessel_i1e(x) - apply('Sign', (x,)) * y), FLOAT)
-bessel_i1e: Unary = unary('bessel_i1e', 'BesselI1e', _each(_i1e), lambda g, x, y: g * (
+bessel_i1e: Unary = unary('bessel_i1e', 'BesselI1e', _scalar_kernel(_i1e), lambda g, x, y: g * (
     bessel_i0e(x) - y * (apply('Sign', (x,)) + reciprocal(x))), FLOAT)
-bessel_i0: Unary = unary('bessel_i0', 'BesselI0', _each(_unscaled(_i0e)), lambda g, x, y: g * bessel_i1(x), FLOAT)
-bessel_i1: Unary = unary('bessel_i1', 'BesselI1', _each(_unscaled(_i1e)), lambda g, x, y: g * (bessel_i0(x) - y / x), FLOAT)
+bessel_i0: Unary = unary('bessel_i0', 'BesselI0', _scalar_kernel(_unscaled(_i0e)), lambda g, x, y: g * bessel_i1(x), FLOAT)
+bessel_i1: Unary = unary('bessel_i1', 'BesselI1', _scalar_kernel(_unscaled(_i1e)),
+                         lambda g, x, y: g * (bessel_i0(x) - y / x), FLOAT)
 
 # ---------------------------------------------------------------- softsign, xlog1py, next float
 softsign = unary('softsign', 'Softsign', lambda x: (x / (1 + np.abs(x))).astype(x.dtype),

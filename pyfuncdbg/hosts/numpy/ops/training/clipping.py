@@ -93,14 +93,14 @@ def clip_by_global_norm(t_list: Sequence[Any], clip_norm: Any, use_norm: Any = N
     """
     if not isinstance(t_list, Sequence) or isinstance(t_list, str):
         raise TypeError(f'`t_list` should be a sequence of tensors. Received {type(t_list)}.')
-    whole = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
+    total_norm = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
     with scope(name, 'clip_by_global_norm') as full:
-        finite = clip_norm * _minimum(1.0 / whole, constant(1.0, whole.dtype) / clip_norm)
-        scale = finite + (whole - whole)
+        finite = clip_norm * _minimum(1.0 / total_norm, constant(1.0, total_norm.dtype) / clip_norm)
+        scale = finite + (total_norm - total_norm)
         prefix = (full or '').rstrip('/').rpartition('/')[2]
         clipped = [None if v is None else apply('Identity', (v * scale,), None, f'{prefix}_{i}')
                    for i, v in enumerate(_listed(t_list))]
-    return [_in_place_of(t, v) for t, v in zip(t_list, clipped, strict=True)], whole
+    return [_in_place_of(t, v) for t, v in zip(t_list, clipped, strict=True)], total_norm
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:

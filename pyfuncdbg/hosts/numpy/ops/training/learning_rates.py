@@ -156,7 +156,7 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
     def decayed() -> Any:
         with scope(name, 'PiecewiseConstant'):
             step = convert_to_tensor(x)
-            limits = [_limit(bound, step) for bound in boundaries]
+            limits = [_limit(boundary, step) for boundary in boundaries]
             heights = [convert_to_tensor(value) for value in values]
             if len({height.dtype for height in heights}) > 1:
                 raise ValueError(f'values must have elements all with the same dtype ({heights[0].dtype} vs '
@@ -174,8 +174,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _limit(bound: Any, step: Any) -> Tensor:
-    limit = convert_to_tensor(bound)
+def _limit(boundary: Any, step: Any) -> Tensor:
+    limit = convert_to_tensor(boundary)
     if limit.dtype == step.dtype:
         return limit
     if limit.dtype.name == 'int32' and step.dtype.name == 'int64':

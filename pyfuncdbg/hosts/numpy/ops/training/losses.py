@@ -162,8 +162,8 @@ def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float =
     """Squares of small differences, lines for those over `delta`."""
     with name_scope(scope or 'huber_loss') as full:
         labels, predictions = _pair(labels, predictions)
-        far = abs(predictions - labels)
-        losses = where(far <= delta, 0.5 * far * far, delta * far - 0.5 * delta * delta)
+        distance = abs(predictions - labels)
+        losses = where(distance <= delta, 0.5 * distance * distance, delta * distance - 0.5 * delta * delta)
         return compute_weighted_loss(losses, weights, full, loss_collection, reduction)
 
 

@@ -207,22 +207,22 @@ class MonitoredSession:
         if self.should_stop():
             raise RuntimeError('Run called even after should_stop requested.')
         run_context = SessionRunContext(SessionRunArgs(fetches, feed_dict), session)
-        asked = [fetches]
-        places: dict[int, int] = {}             # of what a hook asked for in `asked`, by its number
+        all_fetches = [fetches]
+        places: dict[int, int] = {}             # of what a hook asked for in `all_fetches`, by its number
         fed: dict[Any, Any] = {}
         for number, hook in enumerate(self._hooks):
             request = hook.before_run(run_context)
             if request is None:
                 continue
             if request.fetches is not None:
-                places[number] = len(asked)
-                asked.append(request.fetches)
+                places[number] = len(all_fetches)
+                all_fetches.append(request.fetches)
             if request.feed_dict:
                 _disjoint(fed, request.feed_dict, 'Same tensor is fed by two hooks.')
                 fed.update(request.feed_dict)
             options = request.options if options is None else options
         _disjoint(feed_dict or {}, fed, 'Same tensor is fed by a SessionRunHook and user.')
-        results = session.run(asked, {**fed, **(feed_dict or {})}, options, run_metadata)
+        results = session.run(all_fetches, {**fed, **(feed_dict or {})}, options, run_metadata)
         for number, hook in enumerate(self._hooks):
             result = results[places[number]] if number in places else None
             hook.after_run(run_context, SessionRunValues(result, options, run_metadata))
@@ -280,8 +280,8 @@ class MonitoredSession:
 
 def _disjoint(one: Mapping[Any, Any], other: Mapping[Any, Any], message: str) -> None:
     # By hash alone: `==` between tensors may make a new one.
-    known = {_identity(key) for key in one}
-    both = [key for key in other if _identity(key) in known]
+    identities = {_identity(key) for key in one}
+    both = [key for key in other if _identity(key) in identities]
     if both:
         raise RuntimeError(f'{message} Conflict(s): {both}')
 
@@ -298,10 +298,10 @@ def start_queue_runners(sess: Any = None, coord: Coordinator | None = None, daem
         ValueError: There is no session.
         TypeError: `sess` is none.
     """
-    found = sess or context.default_session()
-    if found is None:
+    session = sess or context.default_session()
+    if session is None:
         raise ValueError('Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or '
                          'pass an explicit session to tf.start_queue_runners(sess=sess)')
-    if not isinstance(found, (BaseSession, MonitoredSession)):
-        raise TypeError(f'sess must be a `tf.Session` object. Given class: {type(found)}')
+    if not isinstance(session, (BaseSession, MonitoredSession)):
+        raise TypeError(f'sess must be a `tf.Session` object. Given class: {type(session)}')
     return []

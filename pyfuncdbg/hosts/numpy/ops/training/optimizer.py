@@ -83,22 +83,22 @@ class Optimizer:
         if callable(loss):
             with GradientTape() as tape:
                 value = loss()
-            chosen = list(tape.watched_variables()) if var_list is None else _as_list(var_list() if callable(var_list)
-                                                                                      else var_list)
-            return list(zip(tape.gradient(value, chosen, grad_loss), chosen, strict=True))
+            variables = list(tape.watched_variables()) if var_list is None else _as_list(var_list() if callable(var_list)
+                                                                                         else var_list)
+            return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
         if context.current_graph() is None and not isinstance(loss, SymbolicTensor):
             raise RuntimeError('`loss` passed to Optimizer.compute_gradients should be a function when eager execution is '
                                'enabled.')
         if loss.dtype not in _DIFFERENTIABLE:
             raise ValueError(f'Invalid type {loss.dtype!r} for {loss.name}, expected: {list(_DIFFERENTIABLE)}.')
         with _home(loss).as_default():
-            chosen = trainable_variables() if var_list is None else _as_list(var_list)
-            if not chosen:
+            variables = trainable_variables() if var_list is None else _as_list(var_list)
+            if not variables:
                 raise ValueError('No variables to optimize.')
-            for variable in chosen:
+            for variable in variables:
                 if not hasattr(variable, 'handle') and not isinstance(variable, Tensor):
                     raise AttributeError(f'{type(variable).__name__!r} object has no attribute \'op\'')
-            return list(zip(gradients(loss, chosen, grad_loss), chosen, strict=True))
+            return list(zip(gradients(loss, variables, grad_loss), variables, strict=True))
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """An operation that changes the variables by these gradients.
@@ -109,26 +109,26 @@ class Optimizer:
         pairs = list(grads_and_vars)
         if not pairs:
             raise ValueError('No variables provided.')
-        wanted = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
-        if not wanted:
+        connected = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
+        if not connected:
             raise ValueError(f'No gradients provided for any variable: {[str(v) for _, v in pairs]}.')
-        graph = context.current_graph() or next((owner(g) for g, _ in wanted if isinstance(g, SymbolicTensor)), None)
+        graph = context.current_graph() or next((owner(g) for g, _ in connected if isinstance(g, SymbolicTensor)), None)
         with nullcontext() if graph is None else graph.as_default():
             powers = self._powers_in(graph)
             slots = [[self._slot(variable, name, start) for name, start in self._rule.slots.items()]
-                     for _, variable in wanted]
+                     for _, variable in connected]
             with nullcontext(None) if graph is None else graph.name_scope(name or self._name) as full:
-                return self._applied(graph, wanted, slots, powers, global_step, full)
+                return self._applied(graph, connected, slots, powers, global_step, full)
 
     def _applied(self, graph: Graph | None, pairs: Sequence[tuple[Any, Any]], slots: Sequence[Sequence[Any]],
                  powers: Sequence[Any],
                  global_step: Any, full: str | None) -> Any:
         settings = self._rule.constants()
         updates = []
-        for (gradient, variable), kept in zip(pairs, slots, strict=True):
+        for (gradient, variable), slots_of_variable in zip(pairs, slots, strict=True):
             scope = f'update_{variable.name.removesuffix(":0")}'
             with nullcontext() if graph is None else graph.name_scope(scope):
-                updates.append(self._rule.update(variable, kept, powers, settings, gradient))
+                updates.append(self._rule.update(variable, slots_of_variable, powers, settings, gradient))
         if graph is None:
             self._raise_powers(powers)
             if global_step is not None:
@@ -137,12 +137,12 @@ class Optimizer:
         with graph.control_dependencies(updates):
             updates = [*updates, *self._raise_powers(powers)]
         if global_step is None:
-            done = group(*updates, name=full)
+            train_op = group(*updates, name=full)
         else:
             with graph.control_dependencies([group(*updates, name='update')]):
-                done = global_step.assign_add(1, name=full, read_value=False)
-        graph.add_to_collection(GraphKeys.TRAIN_OP, done)
-        return done
+                train_op = global_step.assign_add(1, name=full, read_value=False)
+        graph.add_to_collection(GraphKeys.TRAIN_OP, train_op)
+        return train_op
 
     def _raise_powers(self, powers: Sequence[Any]) -> list[Any]:
         return [power.assign(apply('Mul', (power.read_value(), convert_to_tensor(start, power.dtype))), read_value=False)
@@ -164,7 +164,7 @@ class Optimizer:
             if eager and earlier:                   # in a graph names are made unique
                 name += f'_{len(earlier)}'
             with context.under(None) if eager else nullcontext():       # beside an eager variable, an eager one
-                self._slots[key] = Variable(lambda: _started(variable, start), trainable=False, name=name)
+                self._slots[key] = Variable(lambda: _slot_start(variable, start), trainable=False, name=name)
         return self._slots[key]
 
     def get_slot(self, var: Any, name: str) -> Any:
@@ -177,11 +177,11 @@ class Optimizer:
 
     def variables(self) -> list[Any]:
         """Variables that the rule keeps, by name."""
-        found = [*(power for powers in self._powers.values() for power in powers), *self._slots.values()]
-        return sorted(found, key=lambda variable: variable.name)
+        variables = [*(power for powers in self._powers.values() for power in powers), *self._slots.values()]
+        return sorted(variables, key=lambda variable: variable.name)
 
 
-def _started(variable: Any, start: float) -> Any:
+def _slot_start(variable: Any, start: float) -> Any:
     """The start value of what is kept beside a variable."""
     if not start:
         return zeros(variable.shape, variable.dtype)
@@ -199,8 +199,8 @@ def _home(loss: Any) -> Graph:
 # ---------------------------------------------------------------- the global step
 def get_global_step(graph: Graph | None = None) -> Any:
     """The global step of a graph, None if there is none."""
-    known = (graph or context.get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
-    return known[0] if known else None
+    steps = (graph or context.get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
+    return steps[0] if steps else None
 
 
 def create_global_step(graph: Graph | None = None) -> Any:
@@ -219,8 +219,8 @@ def create_global_step(graph: Graph | None = None) -> Any:
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The global step, made if it is not there."""
-    known = get_global_step(graph)
-    return create_global_step(graph) if known is None else known
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:

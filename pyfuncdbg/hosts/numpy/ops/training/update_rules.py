@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 
 
-def _nothing(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
+def _no_outputs(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return []
 
 
@@ -96,26 +96,26 @@ def _on_rows(kernel: Callable[..., None], states: int, place: int) -> Callable[.
         place: The argument that is the gradient.
     """
     def sparse(execution: Execution, *values: Any, **attrs: Any) -> None:
-        *given, indices = values
+        *operands, indices = values
         places, inverse = np.unique(indices, return_inverse=True)
-        rows = np.zeros((len(places), *given[place].shape[1:]), given[place].dtype)
-        np.add.at(rows, inverse.ravel(), given[place])
-        storages = given[:states]
+        rows = np.zeros((len(places), *operands[place].shape[1:]), operands[place].dtype)
+        np.add.at(rows, inverse.ravel(), operands[place])
+        storages = operands[:states]
         wholes = [np.array(stored(execution, storage)) for storage in storages]
-        parts = [Storage(storage.name, whole[places]) for storage, whole in zip(storages, wholes, strict=True)]
-        arguments = [*parts, *given[states:]]
+        parts = [Storage(storage.name, whole_value[places]) for storage, whole_value in zip(storages, wholes, strict=True)]
+        arguments = [*parts, *operands[states:]]
         arguments[place] = rows
         kernel(execution, *arguments, **attrs)
-        for storage, whole, part in zip(storages, wholes, parts, strict=True):
-            whole[places] = part.value
-            storage.value = whole
+        for storage, whole_value, part in zip(storages, wholes, parts, strict=True):
+            whole_value[places] = part.value
+            storage.value = whole_value
     return sparse
 
 
 def _update_op(name: str, kernel: Callable[..., None], states: int, place: int, *attrs: str) -> None:
     """Define `ResourceApplyNAME` and `ResourceSparseApplyNAME`."""
     for op, function in (('Apply', kernel), ('SparseApply', _on_rows(kernel, states, place))):
-        register(OpDef(f'Resource{op}{name}', function, _nothing, outputs=0, stateful=True, in_execution=True,
+        register(OpDef(f'Resource{op}{name}', function, _no_outputs, outputs=0, stateful=True, in_execution=True,
                        kernel_attrs=attrs))
 
 

@@ -128,8 +128,8 @@ def report_uninitialized_variables(var_list: Sequence[Any] | None = None,
         return convert_to_tensor([], 'string')
     graph = context.graph_for_nodes()
     with graph.as_default(), graph.name_scope(name):
-        known = apply('Pack', [variable.is_initialized() for variable in variables], {'axis': 0, 'N': len(variables)})
-        places = apply('Where', (apply('LogicalNot', (known,)),))
+        flags = apply('Pack', [variable.is_initialized() for variable in variables], {'axis': 0, 'N': len(variables)})
+        places = apply('Where', (apply('LogicalNot', (flags,)),))
         names = convert_to_tensor([variable.name.removesuffix(':0') for variable in variables])
         return apply('GatherNd', (names, places), {'batch_dims': 0})
 

@@ -90,8 +90,8 @@ def _handle(execution: Execution, *, shared_name: Any, container: Any = '', devi
     if _py_storage is not None:
         return _py_storage
     name, box = _text(shared_name) or node, _text(container)
-    kept = execution.resources
-    key = ('variable', box, name) if type(kept) is dict else kept.variable(device, box, name)  # type: ignore[attr-defined]
+    resources = execution.resources
+    key = ('variable', box, name) if type(resources) is dict else resources.variable(device, box, name)  # type: ignore[attr-defined]
     return execution.resource(key, lambda: Storage(name, container=box))
 
 
@@ -128,7 +128,7 @@ def present(execution: Execution, storage: Storage) -> Any:
 
 
 def _absence(execution: Execution, storage: Storage) -> str:
-    others = any(isinstance(known, Storage) and known.value is not None for known in execution.resources.values())
+    others = any(isinstance(resource, Storage) and resource.value is not None for resource in execution.resources.values())
     box = storage.container or 'localhost'
     return (f'Resource {box}/{storage.name}/N10tensorflow3VarE does not exist.' if others else
             f'Container {box} does not exist. (Could not find resource: {box}/{storage.name})')
@@ -147,7 +147,7 @@ def _resource(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return [(dtypes.resource, TensorShape([]))]
 
 
-def _nothing(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
+def _no_outputs(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return []
 
 
@@ -190,12 +190,12 @@ register(OpDef('VarHandleOp', _handle, _resource, stateful=True, in_execution=Tr
                kernel_attrs=('shared_name', 'container', 'device', 'node', '_py_storage')))
 register(OpDef('ReadVariableOp', _read, _typed, lambda node, dy: [dy], stateful=True, slices=True, kernel_attrs=('dtype',),
                in_execution=True, restore=_shape_of_handle))
-register(OpDef('AssignVariableOp', _assign, _nothing, no_gradient, outputs=0, stateful=True, in_execution=True))
+register(OpDef('AssignVariableOp', _assign, _no_outputs, no_gradient, outputs=0, stateful=True, in_execution=True))
 for _op, _function in (('AssignAddVariableOp', np.add), ('AssignSubVariableOp', np.subtract)):
     register(OpDef(_op, _updated(_op, _function), _of_its_shape, no_gradient, outputs=0, stateful=True, in_execution=True))
 register(OpDef('VarIsInitializedOp', _initialized, lambda inputs, attrs: [(dtypes.bool, TensorShape([]))], no_gradient,
                stateful=True, in_execution=True))
-register(OpDef('NoOp', lambda: None, _nothing, outputs=0, stateful=True))
+register(OpDef('NoOp', lambda: None, _no_outputs, outputs=0, stateful=True))
 
 
 register(OpDef('PlaceholderWithDefault', lambda x: x, lambda inputs,

@@ -122,11 +122,11 @@ def variance_scaling_initializer(scale: float = 1.0, mode: str = 'fan_in', distr
 
 def _fans(sizes: Sequence[int | None]) -> tuple[float, float]:
     """Inputs and outputs of a unit, for weights of this shape; leading axes of a convolution count for both."""
-    known = [size or 1 for size in sizes]
-    if len(known) < 2:
-        return float(known[0]) if known else 1.0, float(known[0]) if known else 1.0
-    field = math.prod(known[:-2])
-    return float(known[-2] * field), float(known[-1] * field)
+    dimensions = [size or 1 for size in sizes]
+    if len(dimensions) < 2:
+        return float(dimensions[0]) if dimensions else 1.0, float(dimensions[0]) if dimensions else 1.0
+    field = math.prod(dimensions[:-2])
+    return float(dimensions[-2] * field), float(dimensions[-1] * field)
 
 
 def glorot_uniform_initializer(seed: int | None = None, dtype: Any = dtypes.float32) -> Initializer:

@@ -102,18 +102,18 @@ class ExponentialMovingAverage:
 
     def average_name(self, var: Any) -> str:
         """The name of the shadow."""
-        known = self._averages.get(var.ref())
-        if known is not None:
-            return known.name.removesuffix(':0')
+        average = self._averages.get(var.ref())
+        if average is not None:
+            return average.name.removesuffix(':0')
         return f'{var.name.removesuffix(":0") if isinstance(var, Variable) else var.op.name}/{self._name}'
 
     def variables_to_restore(self, moving_avg_variables: Sequence[Any] | None = None) -> dict[str, Any]:
         """By the name of the shadow, each variable that has one; the others by their own names."""
-        chosen = list(moving_avg_variables) if moving_avg_variables is not None else [
+        averaged = list(moving_avg_variables) if moving_avg_variables is not None else [
             *trainable_variables(), *moving_average_variables()]
-        found = {self.average_name(variable): variable for variable in chosen}
-        mine = {id(variable) for variable in chosen} | {id(shadow) for shadow in self._averages.values()}
+        restored = {self.average_name(variable): variable for variable in averaged}
+        own_ids = {id(variable) for variable in averaged} | {id(shadow) for shadow in self._averages.values()}
         for variable in global_variables():
-            if id(variable) not in mine and variable.name.removesuffix(':0') not in found:
-                found[variable.name.removesuffix(':0')] = variable
-        return found
+            if id(variable) not in own_ids and variable.name.removesuffix(':0') not in restored:
+                restored[variable.name.removesuffix(':0')] = variable
+        return restored

@@ -57,20 +57,20 @@ class _BoundHandles(threading.local):
         self.handles: dict[int, EagerTensor] = {}
 
 
-_bound = _BoundHandles()
+_bindings = _BoundHandles()
 _names = itertools.count()
 _numbers = itertools.count()
 
 
 @context_hiding_own_frames
-def bound(handles: Mapping[int, EagerTensor]) -> Iterator[None]:
+def bind_handles(handles: Mapping[int, EagerTensor]) -> Iterator[None]:
     """Let graph variables be read in eager code of this thread: by id of the handle tensor, the handle of its storage."""
-    before = _bound.handles
-    _bound.handles = {**before, **handles}
+    before = _bindings.handles
+    _bindings.handles = {**before, **handles}
     try:
         yield
     finally:
-        _bound.handles = before
+        _bindings.handles = before
 
 
 class Variable:
@@ -110,8 +110,8 @@ class Variable:
         self.constraint = constraint
         self.synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
         self.aggregation = VariableAggregation.NONE if aggregation is None else aggregation
-        wanted = [GLOBAL] if collections is None else list(collections)
-        self.collections = [*([TRAINABLE] if self._trainable and TRAINABLE not in wanted else []), *wanted]
+        names = [GLOBAL] if collections is None else list(collections)
+        self.collections = [*([TRAINABLE] if self._trainable and TRAINABLE not in names else []), *names]
         graph = context.current_graph()
         if graph is not None and graph.building_function:
             graph.make_variable()
@@ -126,11 +126,11 @@ class Variable:
                 graph.add_to_collection(collection, self)
 
     def _make_eager(self, initial_value: Any, name: str | None, dtype: Any, shape: Any) -> None:
-        known = initial_value.shape if isinstance(initial_value, SymbolicTensor) else None
+        static_shape = initial_value.shape if isinstance(initial_value, SymbolicTensor) else None
         initial_value = lift_tensor(initial_value) if isinstance(initial_value, SymbolicTensor) else initial_value
         with context.under(None):
             value = initial_tensor(initial_value, dtype)
-        self._shape = declared_shape(shape, value.shape if known is None else known)
+        self._shape = declared_shape(shape, value.shape if static_shape is None else static_shape)
         self.dtype = value.dtype
         full = eager_name(name or 'Variable')
         self._name = f'{full}:0'
@@ -170,8 +170,8 @@ class Variable:
     @property
     def handle(self) -> Any:
         """The resource tensor that represents the variable; what tapes and functions track."""
-        if _bound.handles and id(self._handle) in _bound.handles:
-            return _bound.handles[id(self._handle)]
+        if _bindings.handles and id(self._handle) in _bindings.handles:
+            return _bindings.handles[id(self._handle)]
         return self._handle
 
     @property
@@ -274,12 +274,12 @@ class Variable:
         if self._parent_op is not None:
             return self._read()
         handle = graph.admit(self._handle)
-        known = graph.reads.get(id(handle))
-        if known is None:
+        read = graph.reads.get(id(handle))
+        if read is None:
             with graph.as_default(), graph.outside_scopes():
-                known = graph.reads[id(handle)] = apply('ReadVariableOp', (handle,),
-                                                        {'dtype': self.dtype, 'shape': self._shape})
-        return known
+                read = graph.reads[id(handle)] = apply('ReadVariableOp', (handle,),
+                                                       {'dtype': self.dtype, 'shape': self._shape})
+        return read
 
     def numpy(self) -> Any:
         """A copy of the current value.
@@ -362,8 +362,8 @@ class Variable:
 
     def __repr__(self) -> str:
         unread = self._parent_op is not None or self._name == 'UnreadVariable:0'
-        shown = self._name.removesuffix(':0') if unread else self._name
-        kind = f"<tf.Variable '{shown}' shape={self._shape} dtype={self.dtype.name}"
+        name = self._name.removesuffix(':0') if unread else self._name
+        kind = f"<tf.Variable '{name}' shape={self._shape} dtype={self.dtype.name}"
         if self._graph is None and context.executing_eagerly():
             return f'{kind}, numpy={self._read()._text(True)}>'
         return kind + '>'
@@ -410,17 +410,17 @@ class Variable:
 install(Variable, Variable._as_tensor)
 
 
-def declared_shape(shape: Any, given: TensorShape) -> TensorShape:
+def declared_shape(shape: Any, value_shape: TensorShape) -> TensorShape:
     """The static shape of a variable: as the program says, or that of the initial value.
 
     Raises:
         ValueError: They are not compatible.
     """
     if shape is None:
-        return given
-    if not TensorShape(shape).is_compatible_with(given):
-        raise ValueError(f"In this `tf.Variable` creation, the initial value's shape ({given}) is not compatible with the "
-                         f'explicitly supplied `shape` argument ({shape}).')
+        return value_shape
+    if not TensorShape(shape).is_compatible_with(value_shape):
+        raise ValueError(f"In this `tf.Variable` creation, the initial value's shape ({value_shape}) is not compatible "
+                         f'with the explicitly supplied `shape` argument ({shape}).')
     return TensorShape(shape)
 
 

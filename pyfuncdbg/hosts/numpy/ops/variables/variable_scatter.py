@@ -29,23 +29,23 @@ _KINDS: dict[str, Any] = {'Add': np.add, 'Sub': np.subtract, 'Mul': np.multiply,
                           'Min': np.minimum}
 
 
-def _nothing(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
+def _no_outputs(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return []
 
 
 def _scatter_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
-    whole, indices, updates = shape_of_variable(inputs[0]), inputs[1].shape, inputs[2].shape
-    if whole.sizes is not None and indices.sizes is not None and updates.sizes not in (None, ()):
-        merged(updates, indices.concatenate(whole[1:]))
+    variable_shape, indices, updates = shape_of_variable(inputs[0]), inputs[1].shape, inputs[2].shape
+    if variable_shape.sizes is not None and indices.sizes is not None and updates.sizes not in (None, ()):
+        merged(updates, indices.concatenate(variable_shape[1:]))
     return []
 
 
-def _changed(execution: Execution, storage: Storage) -> Any:
+def _copy_value(execution: Execution, storage: Storage) -> Any:
     """A copy of the value to write to."""
     return np.array(present(execution, storage))
 
 
-def _put(value: Any, place: Any, updates: Any, kind: str) -> None:
+def _scatter_rows(value: Any, place: Any, updates: Any, kind: str) -> None:
     if kind == 'Update':
         value[place] = updates
     elif kind == 'Div' and value.dtype.kind in 'iu':
@@ -56,7 +56,7 @@ def _put(value: Any, place: Any, updates: Any, kind: str) -> None:
 
 def _rows(kind: str) -> Callable[..., None]:
     def scatter(execution: Execution, storage: Storage, indices: Any, updates: Any) -> None:
-        value = _changed(execution, storage)
+        value = _copy_value(execution, storage)
         flat = np.asarray(indices).ravel()
         for place, index in enumerate(flat):
             if not 0 <= index < len(value):
@@ -67,7 +67,7 @@ def _rows(kind: str) -> Callable[..., None]:
         if size and size != at + value.shape[1:]:
             raise invalid('Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got '
                           f'updates.shape {_text(size)}, indices.shape {_text(at)}, params.shape {_text(value.shape)}')
-        _put(value, indices, updates, kind)
+        _scatter_rows(value, indices, updates, kind)
         storage.value = value
     return scatter
 
@@ -87,9 +87,9 @@ def _check_elements(value: Any, indices: Any, updates: Any) -> None:
     outer, depth = indices.ndim - 1, indices.shape[-1]
     for k in range(outer):
         if np.shape(updates)[k:k + 1] != indices.shape[k:k + 1]:
-            given = np.shape(updates)[k] if k < np.ndim(updates) else 0
+            size_of_updates = np.shape(updates)[k] if k < np.ndim(updates) else 0
             raise invalid(f'Dimensions [0,{outer}) of indices[shape={_text(indices.shape)}] = {indices.shape[k]} must match '
-                          f'dimensions [0,{outer}) of updates[shape={_text(np.shape(updates))}] = {given}')
+                          f'dimensions [0,{outer}) of updates[shape={_text(np.shape(updates))}] = {size_of_updates}')
     if np.shape(updates)[outer:] != value.shape[depth:]:
         raise invalid(f'Dimensions [{depth},{value.ndim}) of input[shape={_text(value.shape)}] must match dimensions '
                       f'[{outer},{np.ndim(updates)}) of updates[shape={_text(np.shape(updates))}]')
@@ -97,25 +97,25 @@ def _check_elements(value: Any, indices: Any, updates: Any) -> None:
 
 def _elements(kind: str) -> Callable[..., None]:
     def scatter(execution: Execution, storage: Storage, indices: Any, updates: Any) -> None:
-        value = _changed(execution, storage)
+        value = _copy_value(execution, storage)
         _check_elements(value, indices, updates)
         rows = np.asarray(indices).reshape(-1, np.shape(indices)[-1])
         for place, row in enumerate(rows):
             if any(not 0 <= n < size for n, size in zip(row, value.shape, strict=False)):
                 raise invalid(f'indices{_where(place, np.shape(indices)[:-1])} = [{", ".join(map(str, row))}] does not '
                               f'index into shape [{",".join(map(str, value.shape))}]')
-        _put(value, tuple(np.moveaxis(np.asarray(indices), -1, 0)), updates, kind)
+        _scatter_rows(value, tuple(np.moveaxis(np.asarray(indices), -1, 0)), updates, kind)
         storage.value = value
     return scatter
 
 
 def _assign_slice(execution: Execution, storage: Storage, begin: Any, end: Any, strides: Any, update: Any,
                   **masks: int) -> None:
-    value = _changed(execution, storage)
+    value = _copy_value(execution, storage)
     place = numpy_index(value.shape, begin, end, strides, masks)
     if np.shape(value[place]) != np.shape(update) and np.ndim(update):
-        shown = [f'[{",".join(map(str, np.shape(x)))}]' for x in (update, value[place])]
-        raise invalid(f'Cannot broadcast input shape {shown[0]} into final shape {shown[1]}')
+        shapes = [f'[{",".join(map(str, np.shape(x)))}]' for x in (update, value[place])]
+        raise invalid(f'Cannot broadcast input shape {shapes[0]} into final shape {shapes[1]}')
     value[place] = update
     storage.value = value if value.ndim else value[()]
 
@@ -131,9 +131,9 @@ def _count_up(execution: Execution, storage: Storage, limit: int) -> Any:
 for _kind in (*_KINDS, 'Update'):
     register(OpDef(f'ResourceScatter{_kind}', _rows(_kind), _scatter_types, no_gradient, outputs=0, stateful=True,
                    in_execution=True))
-    register(OpDef(f'ResourceScatterNd{_kind}', _elements(_kind), _nothing, no_gradient, outputs=0, stateful=True,
+    register(OpDef(f'ResourceScatterNd{_kind}', _elements(_kind), _no_outputs, no_gradient, outputs=0, stateful=True,
                    in_execution=True))
-register(OpDef('ResourceStridedSliceAssign', _assign_slice, _nothing, no_gradient, outputs=0, stateful=True,
+register(OpDef('ResourceStridedSliceAssign', _assign_slice, _no_outputs, no_gradient, outputs=0, stateful=True,
                in_execution=True, kernel_attrs=MASKS))
 register(OpDef('ResourceCountUpTo', _count_up, lambda inputs, attrs: [(attrs['T'], attrs['shape'])], no_gradient,
                stateful=True, in_execution=True, kernel_attrs=('limit',)))
@@ -145,7 +145,7 @@ def _scattered(kind: str) -> Callable[..., Any]:
         if not isinstance(sparse_delta, IndexedSlices):
             raise TypeError(f'Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta}')
         return _scatter(self, kind, sparse_delta.indices, sparse_delta.values, name)
-    scatter.__doc__ = f'{_DONE[kind]} the rows at the indices of an `IndexedSlices`.\n\nRaises:\n    TypeError: It is none.'
+    scatter.__doc__ = f'{_VERBS[kind]} the rows at the indices of an `IndexedSlices`.\n\nRaises:\n    TypeError: It is none.'
     return scatter
 
 
@@ -158,12 +158,12 @@ def _scatter(variable: Variable, kind: str, indices: Any, updates: Any, name: st
 def _scattered_elements(kind: str) -> Callable[..., Any]:
     def scatter(self: Variable, indices: Any, updates: Any, name: str | None = None) -> Any:
         return _scatter(self, kind, indices, updates, name, 'Nd')
-    scatter.__doc__ = f'{_DONE[kind]} the elements or slices at `indices`, whose last axis names each.'
+    scatter.__doc__ = f'{_VERBS[kind]} the elements or slices at `indices`, whose last axis names each.'
     return scatter
 
 
-_DONE = {'Add': 'Add to', 'Sub': 'Subtract from', 'Mul': 'Multiply', 'Div': 'Divide', 'Max': 'Raise', 'Min': 'Lower',
-         'Update': 'Replace'}
+_VERBS = {'Add': 'Add to', 'Sub': 'Subtract from', 'Mul': 'Multiply', 'Div': 'Divide', 'Max': 'Raise', 'Min': 'Lower',
+          'Update': 'Replace'}
 
 
 def _batch_scatter_update(self: Variable, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
@@ -199,9 +199,9 @@ def _count_up_to(self: Variable, limit: int) -> Any:
 
 def _sliced(self: Variable, key: Any) -> Any:
     """A slice of the value; its `assign` replaces that part of the variable."""
-    found: Any = getitem(self.value(), key)
-    found.assign = partial(_assigned, self, key)
-    return found
+    result: Any = getitem(self.value(), key)
+    result.assign = partial(_assigned, self, key)
+    return result
 
 
 def _assigned(variable: Variable, key: Any, value: Any, name: str | None = None, read_value: bool = True) -> Any:
@@ -232,7 +232,7 @@ def _function(kind: str, nd: str = '') -> Callable[..., Any]:
     def scatter(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
         return _scatter(ref, kind, indices, updates, name, nd)
     scatter.__name__ = scatter.__qualname__ = f'scatter_{nd.lower()}{"_" if nd else ""}{kind.lower()}'
-    scatter.__doc__ = f'{_DONE[kind]} {"elements" if nd else "rows"} of a variable; gives the variable.'
+    scatter.__doc__ = f'{_VERBS[kind]} {"elements" if nd else "rows"} of a variable; gives the variable.'
     return scatter
 
 

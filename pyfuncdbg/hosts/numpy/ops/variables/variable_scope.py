@@ -82,10 +82,10 @@ class _Store:
 
 
 def _store(graph: Graph) -> _Store:
-    held = graph.get_collection_ref(('variable store',))
-    if not held:
-        held.append(_Store())
-    return held[0]
+    stores = graph.get_collection_ref(('variable store',))
+    if not stores:
+        stores.append(_Store())
+    return stores[0]
 
 
 def _home() -> Graph:
@@ -152,11 +152,11 @@ def variable_scope(name_or_scope: Any, default_name: str | None = None, values: 
 
 
 def _unique(store: _Store, outer: str, name: str) -> str:
-    prefix, count, found = f'{outer}/' if outer else '', 0, name
-    while store.opened.get(prefix + found):
+    prefix, count, candidate = f'{outer}/' if outer else '', 0, name
+    while store.opened.get(prefix + candidate):
         count += 1
-        found = f'{name}_{count}'
-    return found
+        candidate = f'{name}_{count}'
+    return candidate
 
 
 def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
@@ -181,9 +181,9 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
 
     def getter(name: str, shape: Any = shape, dtype: Any = kind, initializer: Any = initializer, trainable: Any = trainable,
                collections: Any = collections, constraint: Any = constraint, **_: Any) -> Any:
-        known = store.variables.get(name)
-        if known is not None:
-            return _shared(known, scope, name, shape, dtype)
+        existing = store.variables.get(name)
+        if existing is not None:
+            return _shared(existing, scope, name, shape, dtype)
         if scope.reuse is True:
             raise ValueError(f'Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to '
                              f'set reuse=tf.AUTO_REUSE in VarScope?')
@@ -191,11 +191,11 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
                                       if initializer is not None else scope.initializer, dtype is not None)
         inside = context.current_graph() is None or context.current_graph() is graph
         with graph.as_default() if inside else nullcontext(), graph.name_scope(None):
-            made = Variable(value, trainable, name=name, dtype=typed, constraint=constraint or scope.constraint,
-                            collections=collections)
-        store.variables[name] = made
-        _regularize(graph, made, name, regularizer if regularizer is not None else scope.regularizer)
-        return made
+            variable = Variable(value, trainable, name=name, dtype=typed, constraint=constraint or scope.constraint,
+                                collections=collections)
+        store.variables[name] = variable
+        _regularize(graph, variable, name, regularizer if regularizer is not None else scope.regularizer)
+        return variable
 
     custom = custom_getter or scope.custom_getter
     if custom is None:
@@ -218,24 +218,24 @@ def _regularize(graph: Graph, variable: Variable, name: str, regularizer: Any) -
 def get_local_variable(name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
                        trainable: bool = False, collections: Any = None, **settings: Any) -> Any:
     """`get_variable` for one that is neither saved nor trained."""
-    wanted = [GraphKeys.LOCAL_VARIABLES, *(collections or ())]
-    return get_variable(name, shape, dtype, initializer, regularizer, False, wanted, **settings)
+    names = [GraphKeys.LOCAL_VARIABLES, *(collections or ())]
+    return get_variable(name, shape, dtype, initializer, regularizer, False, names, **settings)
 
 
-def _shared(known: Variable, scope: VariableScope, name: str, shape: Any, dtype: Any) -> Variable:
+def _shared(variable: Variable, scope: VariableScope, name: str, shape: Any, dtype: Any) -> Variable:
     if scope.reuse is False:
         raise ValueError(f'Variable {name} already exists, disallowed. Did you mean to set reuse=True or '
                          f'reuse=tf.AUTO_REUSE in VarScope?')
-    if shape is not None and not TensorShape(shape).is_compatible_with(known.shape):
+    if shape is not None and not TensorShape(shape).is_compatible_with(variable.shape):
         raise ValueError(f'Trying to share variable {name}, but specified shape {TensorShape(shape)} and found shape '
-                         f'{known.shape}.')
-    if dtype is not None and dtype != known.dtype:
+                         f'{variable.shape}.')
+    if dtype is not None and dtype != variable.dtype:
         raise ValueError(f'Trying to share variable {name}, but specified dtype {dtype.name} and found dtype '
-                         f'{known.dtype.name}.')
-    return known
+                         f'{variable.dtype.name}.')
+    return variable
 
 
-def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, asked: bool) -> tuple[Any, Any]:
+def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, requested: bool) -> tuple[Any, Any]:
     """The initial value of a variable: a value or a function, and its dtype (None: the value's)."""
     if initializer is None:
         if shape is None:
@@ -246,17 +246,17 @@ def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, asked: b
     if isinstance(initializer, Tensor) or not callable(initializer):
         if shape is not None:
             raise ValueError('If initializer is a constant, do not specify shape.')
-        given = convert_to_tensor(initializer).dtype if asked and not isinstance(initializer, Tensor) else dtype
-        if given.is_numeric != dtype.is_numeric:
-            raise ValueError(f"Initializer type '{given}' and explicit dtype '{dtype}' don't match.")
-        return initializer, dtype if asked else None
+        value_dtype = convert_to_tensor(initializer).dtype if requested and not isinstance(initializer, Tensor) else dtype
+        if value_dtype.is_numeric != dtype.is_numeric:
+            raise ValueError(f"Initializer type '{value_dtype}' and explicit dtype '{dtype}' don't match.")
+        return initializer, dtype if requested else None
     if shape is None:
         if isinstance(initializer, Initializer):
             raise ValueError('The initializer passed is not valid. It should be a callable with no arguments and the shape '
                              'should '
                              "not be provided or an instance of `tf.keras.initializers.*' and `shape` should be fully "
                              "defined.")
-        return initializer, dtype if asked else None
+        return initializer, dtype if requested else None
     if not TensorShape(shape).is_fully_defined():
         raise ValueError('The initializer passed is not valid. It should be a callable with no arguments and the shape '
                          'should not '

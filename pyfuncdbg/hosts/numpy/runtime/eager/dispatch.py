@@ -185,7 +185,7 @@ def _run_recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any
     outputs = [box_value(value) for value in result.outputs]
     if context.process.mixed:
         _remember(definition, inputs, outputs, attrs, name)
-    everything = [*inputs, *result.met]
+    everything = [*inputs, *result.captured]
     if tape_recording.is_tracked(everything):
         hidden = [box_value(value) for value in result.hidden]
         tape_recording.record(tape_recording.TapedOp(definition, everything, outputs, attrs, hidden, result.call,

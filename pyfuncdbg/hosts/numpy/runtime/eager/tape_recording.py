@@ -75,7 +75,7 @@ class RecordedResult(NamedTuple):
 
     outputs: Sequence[Any]
     hidden: Sequence[Any]
-    met: Sequence[Tensor] = ()
+    captured: Sequence[Tensor] = ()
     call: int = 0
 
 
@@ -93,7 +93,7 @@ class TapeRecording:
         met: Tensors met that way, in order.
     """
 
-    __slots__ = ('accessed', 'met', 'nodes', 'outer', 'tracked', 'variables', 'watched')
+    __slots__ = ('accessed', 'captured', 'nodes', 'outer', 'tracked', 'variables', 'watched')
 
     def __init__(self, accessed: bool = True, outer: Sequence[TapeRecording] = ()) -> None:
         self.nodes: list[Any] = []
@@ -102,7 +102,7 @@ class TapeRecording:
         self.variables: dict[int, Any] = {}
         self.accessed = accessed
         self.outer = outer
-        self.met: list[Tensor] = []
+        self.captured: list[Tensor] = []
 
     def watch(self, tensor: Tensor, variable: Any = None) -> None:
         """Record what depends on this tensor, the handle of `variable` if that is given, from now on."""
@@ -117,19 +117,19 @@ class TapeRecording:
         if self.outer:
             for recording in self.outer:
                 recording.read(handle, variable)
-            self.meet(handle)
+            self.tracks(handle)
         elif self.accessed:
             self.watch(handle, variable)
 
-    def meet(self, tensor: Tensor) -> bool:
+    def tracks(self, tensor: Tensor) -> bool:
         """Whether the tensor is tracked here; one that a suspended recording tracks becomes so."""
         key = id(tensor)
         if key in self.tracked:
             return True
         for recording in self.outer:
-            if recording.meet(tensor):
+            if recording.tracks(tensor):
                 self.tracked.add(key)
-                self.met.append(tensor)
+                self.captured.append(tensor)
                 return True
         return False
 
@@ -164,7 +164,7 @@ def is_tracked(inputs: Sequence[Tensor]) -> bool:
     """Whether any active recording of this thread tracks one of these tensors."""
     for recording in active.recordings:
         for tensor in inputs:
-            if id(tensor) in recording.tracked or (recording.outer and recording.meet(tensor)):
+            if id(tensor) in recording.tracked or (recording.outer and recording.tracks(tensor)):
                 return True
     return False
 
@@ -174,7 +174,7 @@ def record(node: Any) -> None:
     for recording in active.recordings:
         depends = False
         for tensor in node.inputs:
-            if recording.meet(tensor):
+            if recording.tracks(tensor):
                 depends = True
                 if not recording.outer:
                     break                           # otherwise go on: what is met becomes an input of the outer node

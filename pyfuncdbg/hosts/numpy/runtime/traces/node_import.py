@@ -177,7 +177,7 @@ def undo_on_error(graph: Graph) -> Iterator[None]:
             for op in graph._ops[count:]:
                 del graph._by_name[op.name]
                 for group in graph._control.groups:
-                    group.made.discard(op)
+                    group.ops_under.discard(op)
             del graph._ops[count:], graph.resources[resources:]
             graph._names._used.clear()
             graph._names._used.update(used)
