@@ -12,7 +12,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.public_function import hide_own_frames, hide_own_frames_in_methods
 
-_OWN = 'pyfuncdbg.'
+_PACKAGE_PREFIX = 'pyfuncdbg.'
 _wrappers: dict[Any, Any] = {}
 """Wrapper of each function: under all its names it is the same object."""
 _classes: set[type] = set()
@@ -35,9 +35,9 @@ def published(value: Any, home: str, name: str) -> Any:
         name: The name.
     """
     if isinstance(value, FunctionType):
-        return _function(value, home, name) if value.__module__.startswith(_OWN) else value
+        return _function(value, home, name) if value.__module__.startswith(_PACKAGE_PREFIX) else value
     if isinstance(value, type):
-        if value.__module__.startswith(_OWN):
+        if value.__module__.startswith(_PACKAGE_PREFIX):
             _class(value)
     elif isinstance(value, SimpleNamespace):
         for key, function in vars(value).items():
@@ -60,7 +60,7 @@ def _class(kind: type) -> None:
     """Methods in place: of the class, of those it is made from, and of those made from it until now."""
     classes: list[type] = [*kind.__mro__[:-1], *_below(kind)]
     for one in classes:
-        if one not in _classes and one.__module__.startswith(_OWN):
+        if one not in _classes and one.__module__.startswith(_PACKAGE_PREFIX):
             _classes.add(one)
             hide_own_frames_in_methods(one)
             for method in vars(one).values():
@@ -73,6 +73,6 @@ def _below(kind: Any) -> list[type]:
 
 
 def _strip(function: Any) -> None:
-    while isinstance(function, FunctionType) and function.__module__.startswith(_OWN):
+    while isinstance(function, FunctionType) and function.__module__.startswith(_PACKAGE_PREFIX):
         function.__annotations__ = {}
         function = getattr(function, '__wrapped__', None)

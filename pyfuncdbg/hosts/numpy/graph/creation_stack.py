@@ -33,8 +33,8 @@ def creation_stack() -> tuple[Frame, ...]:
     while frame is not None and depth < _DEEPEST:
         code = frame.f_code
         filename = code.co_filename
-        ours = machinery_by_file.get(filename)     # a call for each of the ten frames of a node would double its time
-        if not (is_machinery(filename) if ours is None else ours):
+        own_file = machinery_by_file.get(filename)     # a call for each of the ten frames of a node would double its time
+        if not (is_machinery(filename) if own_file is None else own_file):
             frames.append(Frame(filename, frame.f_lineno, code.co_name))
             depth += 1
         elif code.co_name == 'run_code' and is_cell_runner(code):

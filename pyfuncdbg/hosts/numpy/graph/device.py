@@ -42,10 +42,10 @@ class DeviceSpecV2:
 
     def to_string(self) -> str:
         """The name, its parts in order."""
-        found = [f'/{part}:{value}' for part, value in zip(_PARTS[:3], self.parts()[:3], strict=True) if value is not None]
+        fields = [f'/{part}:{value}' for part, value in zip(_PARTS[:3], self.parts()[:3], strict=True) if value is not None]
         if self._device_type is not None:
-            found.append(f'/device:{self._device_type}:{"*" if self._device_index is None else self._device_index}')
-        return ''.join(found)
+            fields.append(f'/device:{self._device_type}:{"*" if self._device_index is None else self._device_index}')
+        return ''.join(fields)
 
     def parts(self) -> tuple[Any, ...]:
         """Job, replica, task, device type and index."""
@@ -53,7 +53,8 @@ class DeviceSpecV2:
 
     def make_merged_spec(self, dev: DeviceSpecV2) -> Any:
         """This spec, updated by the parts that `dev` has."""
-        return type(self)(*[own if given is None else given for own, given in zip(self.parts(), dev.parts(), strict=True)])
+        return type(self)(*[part if other_part is None else other_part for part,
+                            other_part in zip(self.parts(), dev.parts(), strict=True)])
 
     def replace(self, **kwargs: Any) -> Any:
         """This spec with some parts replaced."""
@@ -127,21 +128,21 @@ class DeviceSpecV1(DeviceSpecV2):
 
 
 def _components(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    components: dict[str, Any] = {}
     for part in text.split('/'):
         key, *values = part.split(':')
         if key in ('job', 'replica', 'task') and len(values) == 1:
-            found[key] = values[0] if key == 'job' else int(values[0])
+            components[key] = values[0] if key == 'job' else int(values[0])
         elif (key == 'device' and len(values) == 2) or (key.upper() in _TYPES and len(values) < 2):
-            if 'device_type' in found:
+            if 'device_type' in components:
                 raise ValueError(f'Multiple device types are not allowed while parsing the device spec: {text}.')
             kind, index = values if key == 'device' else [key.upper(), *values, '*'][:2]
-            found['device_type'] = kind
+            components['device_type'] = kind
             if index != '*':
-                found['device_index'] = int(index)
+                components['device_index'] = int(index)
         elif key:
             raise ValueError(f"Unknown attribute '{key}' is encountered while parsing the device spec: '{text}'.")
-    return found
+    return components
 
 
 @lru_cache(1024)

@@ -36,9 +36,9 @@ def is_repeated(forward: object, tensor: Tensor) -> bool:
     return tensor.op.type == CONSTANT and tensor.op.graph is forward
 
 
-def element(graph: SearchedGraph, known: Mapping[str, Operation], obj: Any, allow_tensor: bool,
+def element(graph: SearchedGraph, op_by_name: Mapping[str, Operation], obj: Any, allow_tensor: bool,
             allow_operation: bool) -> Any:
-    """The tensor or operation of `graph` that `obj` means; `known` are its operations by name.
+    """The tensor or operation of `graph` that `obj` means; `op_by_name` are its operations by name.
 
     Raises:
         ValueError: A wrong name, or a tensor of another graph.
@@ -47,7 +47,7 @@ def element(graph: SearchedGraph, known: Mapping[str, Operation], obj: Any, allo
     """
     if not allow_tensor and not allow_operation:
         raise ValueError("allow_tensor and allow_operation can't both be False.")
-    wanted = 'Tensor or Operation' if allow_tensor and allow_operation else 'Tensor' if allow_tensor else 'Operation'
+    kinds = 'Tensor or Operation' if allow_tensor and allow_operation else 'Tensor' if allow_tensor else 'Operation'
     convert = getattr(obj, '_as_graph_element', None)
     if convert is not None:
         obj = convert(graph)
@@ -56,37 +56,37 @@ def element(graph: SearchedGraph, known: Mapping[str, Operation], obj: Any, allo
     if isinstance(obj, bytes):
         obj = obj.decode()
     if isinstance(obj, str):
-        return _find_by_name(known, obj, allow_tensor, allow_operation)
+        return _find_by_name(op_by_name, obj, allow_tensor, allow_operation)
     if (isinstance(obj, SymbolicTensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
         if obj.graph is not graph:
             raise ValueError(f'{"Tensor" if isinstance(obj, SymbolicTensor) else "Operation"} {obj} is not an element of '
                              f'this graph.')
         return obj
-    raise TypeError(f'Can not convert a {type(obj).__name__} into a {wanted}.')
+    raise TypeError(f'Can not convert a {type(obj).__name__} into a {kinds}.')
 
 
-def _find_by_name(known: Mapping[str, Operation], name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+def _find_by_name(op_by_name: Mapping[str, Operation], name: str, allow_tensor: bool, allow_operation: bool) -> Any:
     if ':' in name and allow_tensor:
-        return _tensor(known, name)
+        return _tensor(op_by_name, name)
     if ':' in name:
         raise ValueError(f'Name {name!r} appears to refer to a Tensor, not a Operation.')
     if not allow_operation:
-        text = 'refers to an Operation, not a' if name in known else 'looks like an (invalid) Operation name, not a'
+        text = 'refers to an Operation, not a' if name in op_by_name else 'looks like an (invalid) Operation name, not a'
         raise ValueError(f'The name {name!r} {text} Tensor. Tensor names must be of the form "<op_name>:<output_index>".')
-    if name not in known:
-        raise KeyError(f'The name {name!r} refers to an Operation not in the graph.{nearest(name, known)}')
-    return known[name]
+    if name not in op_by_name:
+        raise KeyError(f'The name {name!r} refers to an Operation not in the graph.{nearest(name, op_by_name)}')
+    return op_by_name[name]
 
 
-def _tensor(known: Mapping[str, Operation], name: str) -> SymbolicTensor:
+def _tensor(op_by_name: Mapping[str, Operation], name: str) -> SymbolicTensor:
     op_name, _, slot = name.rpartition(':')
     if not re.fullmatch(r'\s*[-+]?\d+\s*', slot) or ':' in op_name:
         raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of '
                          f'the form "<op_name>:<output_index>".')
     refers = f'The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, '
-    op = known.get(op_name)
+    op = op_by_name.get(op_name)
     if op is None:
-        raise KeyError(f'{refers}does not exist in the graph.{nearest(op_name, known)}')
+        raise KeyError(f'{refers}does not exist in the graph.{nearest(op_name, op_by_name)}')
     if not -len(op.outputs) <= int(slot) < len(op.outputs):
         raise KeyError(f'{refers}exists but only has {len(op.outputs)} outputs.')
     return op.outputs[int(slot)]

@@ -113,7 +113,7 @@ class Graph(Collections):
         self.reads: dict[int, SymbolicTensor] = {}
         self.variables: dict[int, weakref.ref[Any]] = {}
         self.variables_made: int | None = None
-        self.given: tuple[tuple[Any, Any], ...] = ()
+        self.arguments: tuple[tuple[Any, Any], ...] = ()
         self.returned: tuple[Tensor, ...] = ()
         self.waits: list[Operation] = []
         self.automatic, self.finalized = building_function, False
@@ -131,14 +131,14 @@ class Graph(Collections):
         self._lock = new_rlock()
 
     # ------------------------------------------------------------------ building
-    def create_op(self, op_type: str, inputs: Sequence[Tensor], given: Any = None, name: str | None = None,
+    def create_op(self, op_type: str, inputs: Sequence[Tensor], arguments: Any = None, name: str | None = None,
                   **settings: Any) -> Operation:
         """Add a node whose inputs are of this graph.
 
         Args:
             op_type: Its name in the registry.
             inputs: Its inputs.
-            given: Its attrs; or, as in TensorFlow, the dtypes of its outputs, which follow from the op and the inputs.
+            arguments: Its attrs; or, as in TensorFlow, the dtypes of its outputs, which follow from the op and the inputs.
             name: Of the node.
             **settings: TensorFlow's further arguments; of these only `attrs` (messages by name) means something here.
 
@@ -147,10 +147,10 @@ class Graph(Collections):
             ValueError: Shapes, dtypes or the name do not fit, or an input is of another graph.
             TypeError: An input is no tensor.
         """
-        if settings or type(given) in (list, tuple):
-            inputs, given = outside_call(op_type, inputs, settings)
+        if settings or type(arguments) in (list, tuple):
+            inputs, arguments = outside_call(op_type, inputs, settings)
         definition = lookup(op_type)
-        attrs = given or {}
+        attrs = arguments or {}
         rule = self._overrides.get(op_type) if self._overrides else None
         if rule is not None:
             definition, attrs = with_rule(definition, rule), {**attrs, '_gradient_op_type': rule.encode()}
@@ -162,7 +162,7 @@ class Graph(Collections):
                 if name is not None and name.endswith('/'):
                     raise ValueError(f'Duplicate node name in graph: {full!r}')
                 full = self._names.unique(full)
-            control = self._control.wanted({tensor.op for tensor in admitted})
+            control = self._control.control_inputs({tensor.op for tensor in admitted})
             try:
                 types = definition.infer(admitted, attrs)
             except ValueError as error:
@@ -187,33 +187,33 @@ class Graph(Collections):
         if self.building_function:
             return self.capture(tensor)
         if isinstance(tensor, SymbolicTensor):
-            own = next((x for x in beside if isinstance(x, SymbolicTensor) and x.op.graph is self), None)
-            if own is not None:
-                raise ValueError(f'{tensor} must be from the same graph as {own} (graphs are {tensor.graph} and {self}).')
+            member = next((x for x in beside if isinstance(x, SymbolicTensor) and x.op.graph is self), None)
+            if member is not None:
+                raise ValueError(f'{tensor} must be from the same graph as {member} (graphs are {tensor.graph} and {self}).')
             raise ValueError(f'Tensor {tensor!r} must be from the same graph as the graph that the op is added to '
                              f'(graph of the tensor: {tensor.graph}, this graph: {self}).')
         return self.embed(tensor)
 
     def capture(self, tensor: Tensor) -> SymbolicTensor:
         """The placeholder of an outer tensor in this function."""
-        known = self._captured.get(id(tensor))
-        if known is None:
-            made = ((CONSTANT, (), tensor.op.attrs, 'Const') if is_repeated(self.forward, tensor) else  # type: ignore[attr-defined]
-                    (INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, 'captured'))
+        placeholder = self._captured.get(id(tensor))
+        if placeholder is None:
+            node_arguments = ((CONSTANT, (), tensor.op.attrs, 'Const') if is_repeated(self.forward, tensor) else  # type: ignore[attr-defined]
+                              (INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, 'captured'))
             with self.outside_scopes():
-                known = self._captured[id(tensor)] = self.create_op(*made).outputs[0]
-            (self.captures if made[0] == INPUT else self.embedded).append((tensor, known))
-        return known
+                placeholder = self._captured[id(tensor)] = self.create_op(*node_arguments).outputs[0]
+            (self.captures if node_arguments[0] == INPUT else self.embedded).append((tensor, placeholder))
+        return placeholder
 
     def embed(self, tensor: Tensor) -> SymbolicTensor:
         """The node output with the value of an eager tensor: a constant, a variable's handle, or what the tensor was
         computed by, where that began with a variable. One per tensor."""
-        known = self._captured.get(id(tensor))
-        if known is None:
+        placeholder = self._captured.get(id(tensor))
+        if placeholder is None:
             with self.outside_scopes():
-                known = self._captured[id(tensor)] = self._stand_in(tensor)
-            self.embedded.append((tensor, known))
-        return known
+                placeholder = self._captured[id(tensor)] = self._stand_in(tensor)
+            self.embedded.append((tensor, placeholder))
+        return placeholder
 
     def _stand_in(self, tensor: Any) -> SymbolicTensor:
         origin, index = getattr(tensor, 'origin', (None, 0))
@@ -247,9 +247,10 @@ class Graph(Collections):
         """Let go of everything: the trace that owned this graph is gone, and it cannot run any more."""
         for op in self._ops:
             op.inputs, op.attrs, op.control_inputs = (), {}, []
-        for held in (self._ops, self._by_name, self._captured, self._repeated, self.captures, self.embedded, self.resources,
-                     self.reads, self.gradient_steps, self.sites, self._collections, self.waits):
-            held.clear()
+        for collection in (self._ops, self._by_name, self._captured, self._repeated, self.captures, self.embedded,
+                           self.resources,
+                           self.reads, self.gradient_steps, self.sites, self._collections, self.waits):
+            collection.clear()
 
     def standing_for(self, tensor: Tensor) -> SymbolicTensor | None:
         """The tensor here that represents an outer one; itself for one of this graph, None for one that is not captured."""
@@ -336,8 +337,8 @@ class Graph(Collections):
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
         """Put new nodes where `op` is."""
-        found = getattr(op, 'op', op)
-        return self.placing.beside(self._as_op(found) if isinstance(found, str) else found, ignore_existing)
+        target = getattr(op, 'op', op)
+        return self.placing.beside(self._as_op(target) if isinstance(target, str) else target, ignore_existing)
 
     def container(self, container_name: str) -> AbstractContextManager[str]:
         """Keep new variables in a container."""

@@ -21,7 +21,7 @@ def _check_scope(name: str, around: str) -> None:
                          f'{_SCOPE.pattern}')
 
 
-class _Here(threading.local):
+class _NamingState(threading.local):
     """The scope of one thread."""
 
     def __init__(self) -> None:
@@ -31,38 +31,38 @@ class _Here(threading.local):
 class GraphNames:
     """The names one graph has given out, and its current scope ('a/b', '' at the top)."""
 
-    __slots__ = ('_here', '_used')
+    __slots__ = ('_counts', '_state')
 
     def __init__(self) -> None:
-        self._used: dict[str, int] = {}
-        self._here = _Here()
+        self._counts: dict[str, int] = {}
+        self._state = _NamingState()
 
     @property
     def scope(self) -> str:
         """The scope that this thread is in."""
-        return self._here.scope
+        return self._state.scope
 
     @scope.setter
     def scope(self, scope: str) -> None:
-        self._here.scope = scope
+        self._state.scope = scope
 
     def unique(self, name: str, mark: bool = True) -> str:
         """`name` in the current scope, with '_1', '_2', ... if it is taken."""
-        scope = self._here.scope
+        scope = self._state.scope
         if scope:
             name = f'{scope}/{name}'
         key = name.lower()
-        count = self._used.get(key, 0)
+        count = self._counts.get(key, 0)
         if mark:
-            self._used[key] = count + 1
+            self._counts[key] = count + 1
         if not count:
             return name
         stem = key
-        while key in self._used:
+        while key in self._counts:
             key = f'{stem}_{count}'
             count += 1
         if mark:
-            self._used[key] = 1
+            self._counts[key] = 1
         return f'{name}_{count - 1}'
 
     def node(self, name: str, constant: bool = False) -> str:
@@ -74,12 +74,12 @@ class GraphNames:
         exact = (constant or isinstance(name, str)) and name[-1:] == '/'
         bare = name[:-1] if exact else name
         if not exact and not constant:
-            _check_scope(name, self._here.scope)
-        full = bare if exact or not self._here.scope else f'{self._here.scope}/{bare}'
+            _check_scope(name, self._state.scope)
+        full = bare if exact or not self._state.scope else f'{self._state.scope}/{bare}'
         if (exact or constant) and not _NODE.match(full):
             raise ValueError(f'`{full}` is not a valid node name. Accepted names conform to Regex /{_NODE}/')
         if exact:
-            self._used.setdefault(bare.lower(), 1)
+            self._counts.setdefault(bare.lower(), 1)
             return bare
         return self.unique(name)
 
@@ -89,11 +89,11 @@ class GraphNames:
         Raises:
             ValueError: Not a scope name.
         """
-        here = self._here
-        before = here.scope
+        state = self._state
+        before = state.scope
         if name:
             _check_scope(name, before)
-            here.scope = scope = name[:-1] if name.endswith('/') else self.unique(name)
+            state.scope = scope = name[:-1] if name.endswith('/') else self.unique(name)
         else:
-            here.scope = scope = ''
+            state.scope = scope = ''
         return before, f'{scope}/' if scope else ''

@@ -40,14 +40,14 @@ class ControlStack:
         finally:
             self.groups = before
 
-    def wanted(self, producers: set[Any]) -> list[Any]:
+    def control_inputs(self, producers: set[Any]) -> list[Any]:
         """The control inputs of a node whose inputs come from `producers`: a group that one of these was made under, or
         is an op of, is waited for anyway."""
-        found: dict[Any, None] = {}
+        inputs: dict[Any, None] = {}
         for group in self.groups:
             if not any(op in group.ops_under for op in producers):
-                found.update(dict.fromkeys(op for op in group.ops if op not in producers))
-        return list(found)
+                inputs.update(dict.fromkeys(op for op in group.ops if op not in producers))
+        return list(inputs)
 
     def add(self, op: Any) -> None:
         """A node was made under the groups in force."""

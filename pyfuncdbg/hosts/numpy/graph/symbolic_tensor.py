@@ -150,7 +150,7 @@ def evaluate(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
     """Run `fetch` in `session` or the thread's default session; `what` begins the error message."""
     tensor = 'eval' in what
     task, thing, call = ('evaluate tensor', 'tensor', 'eval') if tensor else ('execute operation', 'operation', 'run')
-    given = session is not None
+    explicit_session = session is not None
     if session is None:
         session = thread_state.default_session()
         if session is None:
@@ -159,7 +159,7 @@ def evaluate(fetch: Any, what: str, feed_dict: Any, session: Any) -> Any:
                              f'explicit session to `{call}(session=sess)`')
     if session.graph is not fetch.graph:
         explicit = '`eval(session=sess)`' if tensor else 'run(session=sess)'
-        kind = 'given' if given else 'default'
+        kind = 'given' if explicit_session else 'default'
         raise ValueError(f"Cannot use the {kind} session to {task}: the {thing}'s graph is different from the session's "
-                         'graph.' + ('' if given else f' Pass an explicit session to {explicit}.'))
+                         'graph.' + ('' if explicit_session else f' Pass an explicit session to {explicit}.'))
     return session.run(fetch, feed_dict)

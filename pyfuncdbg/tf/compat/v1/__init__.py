@@ -54,11 +54,11 @@ _SHARED = (
     'nest', 'ragged', 'raw_ops', 'sparse', 'train', 'version',
 )
 """Namespaces that `tf` has too."""
-_OWN = 'app', 'data', 'errors', 'logging', 'losses', 'nn', 'random', 'strings', 'test'
+_SUBMODULES = 'app', 'data', 'errors', 'logging', 'losses', 'nn', 'random', 'strings', 'test'
 _PARTS = 'rare', 'composites', 'graphs1', 'version1'
 
 __getattr__, __dir__ = late(
-    __name__, {name: f'pyfuncdbg.tf.{name}' for name in _SHARED} | {name: f'{__name__}.{name}' for name in _OWN},
+    __name__, {name: f'pyfuncdbg.tf.{name}' for name in _SHARED} | {name: f'{__name__}.{name}' for name in _SUBMODULES},
     [f'pyfuncdbg.tf.{name}' for name in _PARTS], lambda name: messages.message(name, messages.GRAPH, __name__))
 
 

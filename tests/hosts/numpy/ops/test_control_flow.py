@@ -17,7 +17,7 @@ def plan_steps(y: Any) -> list[tuple[str, Any]]:
     from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
     from pyfuncdbg.hosts.numpy.runtime.plans.plan import compile_plan
     plan = compile_plan(y.graph, [y.op], [], [y], protect=True, hand_over=take_over)
-    return [(step.op.name, step.kernel.keywords['asked']) for step in plan.steps if step.recorded]
+    return [(step.op.name, step.kernel.keywords['hidden_needed']) for step in plan.steps if step.recorded]
 
 
 def test_a_loop_stacks_only_what_its_gradient_needs() -> None:

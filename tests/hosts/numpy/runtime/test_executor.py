@@ -292,7 +292,7 @@ class Watcher:
         self.kept: list[int] = []
 
     def around(self, call: Call, proceed: Callable[[], Any]) -> Any:
-        self.kept.append(len(call.run.control.nodes.history.values.known))
+        self.kept.append(len(call.run.control.nodes.history.values.value_by_slot))
         return proceed()
 
 

@@ -247,19 +247,19 @@ def _rules() -> dict[str, list[tuple[str, str, str]]]:
 def _registry_rules(op: str) -> list[tuple[str, str, str]] | None:
     """The rules of an op that is not in the table, as far as TensorFlow's own registry says them."""
     from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, and few programs need it
-    known = signature(op)
-    if known is None:
+    sig = signature(op)
+    if sig is None:
         return None
     rules = []
-    for name, kind in known.attrs.items():
-        of_inputs = _places(name, known.inputs)
-        of_outputs = _places(name, known.outputs)
-        if name in {argument.number for argument in known.inputs} and len(known.inputs) == 1:
+    for name, kind in sig.attrs.items():
+        of_inputs = _places(name, sig.inputs)
+        of_outputs = _places(name, sig.outputs)
+        if name in {argument.number for argument in sig.inputs} and len(sig.inputs) == 1:
             rules.append((name, '#', '0'))
         elif kind in ('type', 'list(type)') and (of_inputs or of_outputs):
             rules.append((name, '<' if of_inputs else '>', ('' if kind == 'type' else '*') + (of_inputs or of_outputs)[0]))
-        elif name in known.defaults:
-            rules.append((name, '=', repr(known.defaults[name])))
+        elif name in sig.defaults:
+            rules.append((name, '=', repr(sig.defaults[name])))
         else:
             rules.append((name, '', ''))
     return rules
@@ -277,25 +277,25 @@ def _rule(text: str) -> tuple[str, str, str]:
 
 
 def displayed_attrs(op: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput],
-                    given: Mapping[str, Any]) -> dict[str, Any]:
+                    node_attrs: Mapping[str, Any]) -> dict[str, Any]:
     """The attrs of a node as TensorFlow's NodeDef has them.
 
     Args:
         op: The op type.
         inputs: Its input tensors.
         outputs: Its output tensors; empty while unknown.
-        given: The attrs it was made with; those that begin with '_py' are private.
+        node_attrs: The attrs it was made with; those that begin with '_py' are private.
     """
-    kept = {name: value for name, value in given.items() if not name.startswith('_py')}
+    data_attrs = {name: value for name, value in node_attrs.items() if not name.startswith('_py')}
     rules = _rules().get(op) or _registry_rules(op)
     if rules is None:
-        return {'T': inputs[0].dtype, **kept} if inputs and 'dtype' not in kept else kept
-    found = {name: value for name, value in kept.items() if name.startswith('_')}
+        return {'T': inputs[0].dtype, **data_attrs} if inputs and 'dtype' not in data_attrs else data_attrs
+    attrs = {name: value for name, value in data_attrs.items() if name.startswith('_')}
     for name, source, detail in rules:
-        value = kept[name] if name in kept else _derive_attr(source, detail, inputs, outputs)
+        value = data_attrs[name] if name in data_attrs else _derive_attr(source, detail, inputs, outputs)
         if value is not None:
-            found[name] = value
-    return found
+            attrs[name] = value
+    return attrs
 
 
 def _derive_attr(source: str, detail: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput]) -> Any:

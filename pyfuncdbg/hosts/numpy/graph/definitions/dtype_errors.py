@@ -16,26 +16,26 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 def _types(op: str) -> tuple[tuple[int, str, dict[int, Any], str], ...]:
     """By input of one tensor: its place, the attr with its type (or ''), which are allowed (all: empty), and TensorFlow's
     list of them."""
-    known = signature(op)
-    found = []
-    for place, argument in enumerate(known.inputs if known is not None else ()):
+    sig = signature(op)
+    checks = []
+    for place, argument in enumerate(sig.inputs if sig is not None else ()):
         if argument.number:
             break
-        attr = argument.type if known is not None and argument.type in known.attrs else ''
-        listed = known.allowed(attr) if known is not None and attr else [as_dtype(argument.type)]
-        found.append((place, attr, {id(dtype): dtype for dtype in listed},
-                      ', '.join(dtype.kernel_name for dtype in listed)))
-    return tuple(found)
+        attr = argument.type if sig is not None and argument.type in sig.attrs else ''
+        listed = sig.allowed(attr) if sig is not None and attr else [as_dtype(argument.type)]
+        checks.append((place, attr, {id(dtype): dtype for dtype in listed},
+                       ', '.join(dtype.kernel_name for dtype in listed)))
+    return tuple(checks)
 
 
 def fault(op: str, inputs: Sequence[Any]) -> str:
     """The reason why TensorFlow's registry does not allow these inputs; empty where it does."""
-    seen: dict[str, DType] = {}
+    dtype_by_attr: dict[str, DType] = {}
     for place, attr, allowed, names in _types(op):
         if place >= len(inputs):                # an op that is made of fewer here
             break
         dtype = inputs[place].dtype
-        first = seen.setdefault(attr, dtype) if attr else next(iter(allowed.values()))
+        first = dtype_by_attr.setdefault(attr, dtype) if attr else next(iter(allowed.values()))
         if first is not dtype:
             return (f'cannot compute {op} as input #{place}(zero-based) was expected to be a {first.kernel_name} '
                     f'tensor but is a {dtype.kernel_name} tensor [Op:{op}] name: ')

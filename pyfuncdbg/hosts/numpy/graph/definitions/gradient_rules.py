@@ -58,9 +58,9 @@ def no_gradient_for(op_type: str) -> None:
 
 
 def _add(name: str, rule: Rule | None) -> None:
-    known = _registered.get(name)
-    if known is not None or (is_registered(name) and lookup(name).gradient is not None):
-        where = known[1] if known is not None else f'the rule of {name} itself'
+    registration = _registered.get(name)
+    if registration is not None or (is_registered(name) and lookup(name).gradient is not None):
+        where = registration[1] if registration is not None else f'the rule of {name} itself'
         raise KeyError(f"Registering two gradient with name '{name}'! (Previous registration was in {where})")
     code = getattr(rule, '__code__', None)
     _registered[name] = rule, f'{code.co_filename}:{code.co_firstlineno}' if code is not None else repr(rule)
@@ -72,15 +72,15 @@ def with_rule(definition: OpDef, name: str) -> OpDef:
     Raises (when it is used):
         LookupError: There is no such rule.
     """
-    def rule(node: Any, *grads: Any, **wanted: Any) -> Sequence[Any]:
+    def rule(node: Any, *grads: Any, **options: Any) -> Sequence[Any]:
         if name in _registered:
-            own = _registered[name][0]
-            if own is None:
+            override = _registered[name][0]
+            if override is None:
                 return no_gradient(node, *grads)
-            found = own(node, *grads)
-            return list(found) if isinstance(found, (list, tuple)) else [found]
+            result = override(node, *grads)
+            return list(result) if isinstance(result, (list, tuple)) else [result]
         builtin = lookup(name).gradient if is_registered(name) else None
         if builtin is None:
             raise LookupError(NO_RULE.format(node.name, node.type))
-        return builtin(node, *grads, **wanted)
+        return builtin(node, *grads, **options)
     return replace(definition, gradient=rule)

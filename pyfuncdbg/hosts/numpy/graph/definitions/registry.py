@@ -84,7 +84,7 @@ class OpDef:
         gradient: `gradient(node, *output_gradients)` gives one gradient tensor or None per input, written in ops so
             that it can be differentiated again. None where the op has no derivative; `no_gradient` where it is
             known to be zero everywhere.
-        selective: It has two inputs, and its gradient rule takes the keyword `wanted`: for each whether its gradient is
+        selective: It has two inputs, and its gradient rule takes the keyword `needed`: for each whether its gradient is
             asked for; the rule gives None where it is not.
         sparse: The gradient rule takes None for an output without a gradient; other rules get zeros.
         slices: The gradient rule takes `IndexedSlices`; other rules get tensors.
@@ -133,13 +133,13 @@ class OpDef:
         return f'<OpDef {self.name}>'
 
 
-def apply_gradient(node: Node, grads: Sequence[Any], wanted: Sequence[bool]) -> Sequence[Any]:
+def apply_gradient(node: Node, grads: Sequence[Any], needed: Sequence[bool]) -> Sequence[Any]:
     """Apply the gradient rule of a node that has one.
 
     Args:
         node: The differentiated one.
         grads: A gradient for each output, the hidden ones last.
-        wanted: Whether the gradient of each input is asked for.
+        needed: Whether the gradient of each input is asked for.
 
     Returns:
         One gradient or None per input.
@@ -148,8 +148,8 @@ def apply_gradient(node: Node, grads: Sequence[Any], wanted: Sequence[bool]) -> 
     rule = definition.gradient
     assert rule is not None
     if len(grads) == 1:                             # unpacking beside a keyword costs 0.2 µs
-        return rule(node, grads[0], wanted=wanted) if definition.selective else rule(node, grads[0])
-    return rule(node, *grads, wanted=wanted) if definition.selective else rule(node, *grads)
+        return rule(node, grads[0], needed=needed) if definition.selective else rule(node, grads[0])
+    return rule(node, *grads, needed=needed) if definition.selective else rule(node, *grads)
 
 
 def no_gradient(node: Node, *grads: Any) -> Sequence[None]:
@@ -187,8 +187,8 @@ def lookup(name: str) -> OpDef:
     try:
         return _table[name]
     except KeyError:
-        if (found := _complete_table().get(name)) is not None:
-            return found
+        if (definition := _complete_table().get(name)) is not None:
+            return definition
         raise UnimplementedError(None, None, f'Op type not registered {name!r}.{nearest(name, _table)}') from None
 
 

@@ -31,8 +31,8 @@ def complete_shape_error(error: ValueError, op: str, name: str, inputs: Sequence
     settings = summary(displayed_attrs(op, inputs, (), attrs))
     text = (f"{error} for '{{{{node {name}}}}} = {op}[{settings}]({', '.join(names)})' with input shapes: "
             + ', '.join('?' if t.shape.rank is None else short_shape(t.shape) for t in inputs))
-    known = [f'input[{i}] = <{_value(t)}>' for i, t in enumerate(inputs) if op in _LOOKS_AT and _is_small_constant(t)]
-    return ValueError(text + (f' and with computed input tensors: {", ".join(known)}' if known else '') + '.')
+    constants = [f'input[{i}] = <{_value(t)}>' for i, t in enumerate(inputs) if op in _LOOKS_AT and _is_small_constant(t)]
+    return ValueError(text + (f' and with computed input tensors: {", ".join(constants)}' if constants else '') + '.')
 
 
 _LOOKS_AT = frozenset(('GatherV2', 'Sum', 'Mean', 'Max', 'Min', 'Prod', 'All', 'Any', 'ExpandDims', 'Split', 'SplitV',

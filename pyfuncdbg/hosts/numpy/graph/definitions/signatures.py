@@ -33,8 +33,8 @@ class Argument:
     def dtypes(self, attrs: Mapping[str, Any]) -> list[DType]:
         """The dtypes of its tensors in a node with these attrs."""
         kind = attrs.get(self.type)
-        found = list(kind) if isinstance(kind, list) else [kind if isinstance(kind, DType) else as_dtype(self.type)]
-        return found * attrs[self.number] if self.number else found
+        types = list(kind) if isinstance(kind, list) else [kind if isinstance(kind, DType) else as_dtype(self.type)]
+        return types * attrs[self.number] if self.number else types
 
     def count(self, attrs: Mapping[str, Any]) -> int:
         """The number of tensors that it is in a node with these attrs, which may claim any number.
@@ -67,14 +67,14 @@ class Signature:
 
     def allowed(self, attr: str) -> list[DType]:
         """The dtypes that an attr of type 'type' may be, in TensorFlow's order; empty where any may."""
-        found = re.search(rf'attr={re.escape(attr)}:type[^;]*?allowed=\[([^\]]*)\]', self.text)
-        names = [name.strip().removeprefix('DT_').lower() for name in found[1].split(',')] if found is not None else []
+        match = re.search(rf'attr={re.escape(attr)}:type[^;]*?allowed=\[([^\]]*)\]', self.text)
+        names = [name.strip().removeprefix('DT_').lower() for name in match[1].split(',')] if match is not None else []
         return [as_dtype(name) for name in names]
 
     def least(self, attr: str) -> int | None:
         """The least value of an attr, or length of a list."""
-        found = re.search(rf'attr={re.escape(attr)}:[^;]*?,min=(\d+)', self.text)
-        return None if found is None else int(found[1])
+        match = re.search(rf'attr={re.escape(attr)}:[^;]*?,min=(\d+)', self.text)
+        return None if match is None else int(match[1])
 
     def optional(self, attr: str) -> bool:
         """Whether a node need not have this attr."""
@@ -94,29 +94,29 @@ def signature(op_type: str) -> Signature | None:
     line = _lines().get(op_type)
     if line is None:
         return None
-    found = re.match(r'\w+; signature=(.*?) -> (.*?)(?:; |$)', line)
-    assert found is not None
+    match = re.match(r'\w+; signature=(.*?) -> (.*?)(?:; |$)', line)
+    assert match is not None
     attrs: dict[str, str] = {}
     defaults: dict[str, Any] = {}
-    for part in line[found.end():].split('; '):
+    for part in line[match.end():].split('; '):
         if part.startswith('attr='):
             name, _, rest = part.removeprefix('attr=').partition(':')
-            shown = re.match(r'([\w()]+)(?:,default=(.*?))?(?:,min=.*|,allowed=.*)?$', rest)
-            assert shown is not None, line
-            attrs[name] = shown[1]
-            if shown[2] is not None:
-                defaults[name] = _read(shown[1], shown[2])
+            attr_match = re.match(r'([\w()]+)(?:,default=(.*?))?(?:,min=.*|,allowed=.*)?$', rest)
+            assert attr_match is not None, line
+            attrs[name] = attr_match[1]
+            if attr_match[2] is not None:
+                defaults[name] = _read(attr_match[1], attr_match[2])
     lists = [name for name, kind in attrs.items() if kind == 'list(type)'] or ['']     # TensorFlow does not print which
-    return Signature(f'Op<name={line}>', _arguments(found[1], lists[0]), _arguments(found[2], lists[-1]), attrs, defaults)
+    return Signature(f'Op<name={line}>', _arguments(match[1], lists[0]), _arguments(match[2], lists[-1]), attrs, defaults)
 
 
 def _arguments(text: str, of_lists: str) -> list[Argument]:
-    found = []
+    arguments = []
     for part in filter(None, text.split(', ')):
         name, _, kind = part.partition(':')
         number, _, kind = kind.removeprefix('Ref(').removesuffix(')').rpartition('*')
-        found.append(Argument(name, kind or of_lists, number))
-    return found
+        arguments.append(Argument(name, kind or of_lists, number))
+    return arguments
 
 
 def _read(kind: str, text: str) -> Any:

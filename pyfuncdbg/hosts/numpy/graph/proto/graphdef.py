@@ -56,12 +56,12 @@ def graph_def(graph: NodeGraph, from_version: int | None = None, add_shapes: boo
 
 def called_functions(graph: NodeGraph) -> Iterator[LibraryFunction]:
     """Functions that nodes of the graph call, and those that their nodes call."""
-    waiting, seen = [graph], {id(graph)}
+    waiting, graph_ids = [graph], {id(graph)}
     while waiting:
         for op in waiting.pop().operations:
             for function in _called_by(op):
-                if id(function.graph) not in seen:
-                    seen.add(id(function.graph))
+                if id(function.graph) not in graph_ids:
+                    graph_ids.add(id(function.graph))
                     waiting.append(function.graph)
                     yield function
 

@@ -47,8 +47,8 @@ class ImportedNode:
 
 def place(name: str) -> Place:
     """'c:1' as ('c', 1), 'c' as ('c', 0)."""
-    found = re.fullmatch(r'(.+):(\d{1,9})', name)
-    return (found[1], int(found[2])) if found else (name, 0)
+    match = re.fullmatch(r'(.+):(\d{1,9})', name)
+    return (match[1], int(match[2])) if match else (name, 0)
 
 
 def check_versions(versions: Any) -> None:
@@ -68,13 +68,13 @@ def check_versions(versions: Any) -> None:
                          'likely buggy.')
 
 
-def nodes_in_order(messages: Iterable[Any], mapped: Collection[Place],
+def nodes_in_order(messages: Iterable[Any], mapped_places: Collection[Place],
                    mapped_controls: Collection[str]) -> list[ImportedNode]:
     """The nodes in dependency order, otherwise as they are in the GraphDef.
 
     Args:
         messages: NodeDefs.
-        mapped: Tensors from outside of the GraphDef.
+        mapped_places: Tensors from outside of the GraphDef.
         mapped_controls: Nodes that control inputs find elsewhere.
 
     Raises:
@@ -86,9 +86,9 @@ def nodes_in_order(messages: Iterable[Any], mapped: Collection[Place],
         nodes[message.name] = _read(message)
     needs: dict[str, set[str]] = {}
     for name, node in nodes.items():
-        needs[name] = {source for source, index in node.inputs if (source, index) not in mapped}
+        needs[name] = {source for source, index in node.inputs if (source, index) not in mapped_places}
         needs[name] |= {source for source in node.controls if source not in mapped_controls}
-        for source in [*(s for s, i in node.inputs if (s, i) not in mapped), *node.controls]:
+        for source in [*(s for s, i in node.inputs if (s, i) not in mapped_places), *node.controls]:
             if source not in nodes and source not in mapped_controls:
                 raise ValueError(f"Node '{name}': Unknown input node '{_as_written(node, source)}'")
     return _sort_nodes(nodes, needs)
@@ -131,17 +131,17 @@ def _sort_nodes(nodes: Mapping[str, ImportedNode], needs: Mapping[str, set[str]]
             users[source].append(name)
     ready = [position[name] for name, count in missing.items() if not count]
     heapq.heapify(ready)
-    found = []
+    order = []
     while ready:
         name = names[heapq.heappop(ready)]
-        found.append(nodes[name])
+        order.append(nodes[name])
         for user in users[name]:
             missing[user] -= 1
             if not missing[user]:
                 heapq.heappush(ready, position[user])
-    if len(found) < len(nodes):
-        raise ValueError(f'{len(nodes) - len(found)} nodes in a cycle')
-    return found
+    if len(order) < len(nodes):
+        raise ValueError(f'{len(nodes) - len(order)} nodes in a cycle')
+    return order
 
 
 def check_known(op_type: str) -> None:
@@ -172,28 +172,28 @@ def attributes(message: Any, name: str) -> dict[str, Any]:
     Raises:
         ValueError: One is missing, or of a kind that it cannot be.
     """
-    known = signature(message.op)
-    found: dict[str, Any] = {}
+    sig = signature(message.op)
+    attrs: dict[str, Any] = {}
     for key, value in message.attr.items():
-        if known is not None and key in known.attrs:
-            _check_kind(key, value, known, name)
+        if sig is not None and key in sig.attrs:
+            _check_kind(key, value, sig, name)
         try:
             plain = value_of(value)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{_reason(error, value)}\n\t for attr '{key}'\n\t; NodeDef: {{{{node {name}}}}}"
-                             f'{"" if known is None else "; " + known.text}') from None
+                             f'{"" if sig is None else "; " + sig.text}') from None
         if plain is not None:
-            found[key] = _as_given(key, plain)
-    if known is not None:
-        missing = [repr(key) for key in known.attrs if key not in found and not known.optional(key)]
+            attrs[key] = _as_given(key, plain)
+    if sig is not None:
+        missing = [repr(key) for key in sig.attrs if key not in attrs and not sig.optional(key)]
         if missing:
-            raise ValueError(f"NodeDef missing attr{'s' * (len(missing) > 1)} {', '.join(missing[::-1])} from {known.text}; "
+            raise ValueError(f"NodeDef missing attr{'s' * (len(missing) > 1)} {', '.join(missing[::-1])} from {sig.text}; "
                              f'NodeDef: {{{{node {name}}}}}')
-        for key in known.attrs:
-            if key not in found:
-                found[key] = _as_given(key, known.defaults[key])
-            _check_range(key, found[key], known, name)
-    return found
+        for key in sig.attrs:
+            if key not in attrs:
+                attrs[key] = _as_given(key, sig.defaults[key])
+            _check_range(key, attrs[key], sig, name)
+    return attrs
 
 
 def check_types(op_type: str, name: str, attrs: Mapping[str, Any]) -> None:
@@ -202,21 +202,21 @@ def check_types(op_type: str, name: str, attrs: Mapping[str, Any]) -> None:
     Raises:
         ValueError: Always then.
     """
-    known = signature(op_type)
-    for key, value in attrs.items() if known is not None else ():
-        allowed = known.allowed(key) if isinstance(value, DType) and known is not None else []
+    sig = signature(op_type)
+    for key, value in attrs.items() if sig is not None else ():
+        allowed = sig.allowed(key) if isinstance(value, DType) and sig is not None else []
         if allowed and value not in allowed:
             raise ValueError(f"Value for attr '{key}' of {value.kernel_name} is not in the list of allowed values: "
                              f"{', '.join(dtype.kernel_name for dtype in allowed)}\n\t; NodeDef: {{{{node {name}}}}}")
 
 
-def _check_range(key: str, value: Any, known: Signature, name: str) -> None:
-    least = known.least(key)
+def _check_range(key: str, value: Any, sig: Signature, name: str) -> None:
+    least = sig.least(key)
     number = value if isinstance(value, int) else len(value) if isinstance(value, list) else None
     if least is not None and number is not None and number < least:
         what = 'Value' if isinstance(value, int) else 'Length'
         raise ValueError(f"{what} for attr '{key}' of {number} must be at least minimum {least}\n\t; NodeDef: "
-                         f'{{{{node {name}}}}}; {known.text}')
+                         f'{{{{node {name}}}}}; {sig.text}')
 
 
 def _as_given(key: str, value: Any) -> Any:
@@ -236,22 +236,22 @@ def _reason(error: Exception, value: Any) -> str:
     return 'AttrValue has invalid DataType' if kind == 'list' else str(error)
 
 
-def _check_kind(key: str, value: Any, known: Signature, name: str) -> None:
-    wanted = known.attrs[key]
+def _check_kind(key: str, value: Any, sig: Signature, name: str) -> None:
+    expected = sig.attrs[key]
     field = value.WhichOneof('value')
     if field == 'list':
         kinds = {_KINDS[part.name] for part, _ in value.list.ListFields()}
-        found = f'list({min(kinds)})' if kinds else wanted if wanted.startswith('list(') else 'list'
-        fits = wanted.startswith('list(') and kinds <= {wanted[5:-1]}
+        kind = f'list({min(kinds)})' if kinds else expected if expected.startswith('list(') else 'list'
+        fits = expected.startswith('list(') and kinds <= {expected[5:-1]}
     else:
-        found = _KINDS.get(field, 'placeholder')
+        kind = _KINDS.get(field, 'placeholder')
         if field is None:
-            raise ValueError(f"AttrValue missing value with expected type '{wanted}'\n\t for attr '{key}'\n\t; NodeDef: "
-                             f'{{{{node {name}}}}}; {known.text}')
-        fits = found == wanted
+            raise ValueError(f"AttrValue missing value with expected type '{expected}'\n\t for attr '{key}'\n\t; NodeDef: "
+                             f'{{{{node {name}}}}}; {sig.text}')
+        fits = kind == expected
     if not fits:
-        raise ValueError(f"AttrValue had value with type '{found}' when '{wanted}' expected\n\t for attr '{key}'\n\t; "
-                         f'NodeDef: {{{{node {name}}}}}; {known.text}')
+        raise ValueError(f"AttrValue had value with type '{kind}' when '{expected}' expected\n\t for attr '{key}'\n\t; "
+                         f'NodeDef: {{{{node {name}}}}}; {sig.text}')
 
 
 def check_inputs(op_type: str, name: str, attrs: Mapping[str, Any], inputs: Sequence[Any]) -> None:
@@ -260,24 +260,24 @@ def check_inputs(op_type: str, name: str, attrs: Mapping[str, Any], inputs: Sequ
     Raises:
         ValueError: Always then.
     """
-    known = signature(op_type)
-    if known is None:
+    sig = signature(op_type)
+    if sig is None:
         return
     try:
-        count, outputs = (sum(argument.count(attrs) for argument in some) for some in (known.inputs, known.outputs))
+        count, outputs = (sum(argument.count(attrs) for argument in some) for some in (sig.inputs, sig.outputs))
         if outputs > _MOST_OUTPUTS:
-            raise ValueError(f'NodeDef says {outputs} outputs; at most {_MOST_OUTPUTS} can be imported; {known.text}; '
+            raise ValueError(f'NodeDef says {outputs} outputs; at most {_MOST_OUTPUTS} can be imported; {sig.text}; '
                              f'NodeDef: {{{{node {name}}}}}')
         if count > len(inputs) + _LISTED:       # an untrusted number: a list of so many would not fit in memory
             raise ValueError(f'NodeDef expected {count} inputs, which do not match {len(inputs)} inputs specified; '
-                             f'{known.text}; NodeDef: {{{{node {name}}}}}')
-        wanted = [dtype for argument in known.inputs for dtype in argument.dtypes(attrs)]
+                             f'{sig.text}; NodeDef: {{{{node {name}}}}}')
+        expected = [dtype for argument in sig.inputs for dtype in argument.dtypes(attrs)]
     except (TypeError, KeyError):
-        raise ValueError(f'NodeDef has attrs that do not go together: {known.text}; NodeDef: {{{{node {name}}}}}') from None
-    if len(wanted) != len(inputs):
-        raise ValueError(f"NodeDef expected inputs '{', '.join(dtype.kernel_name for dtype in wanted)}' do not match "
-                         f'{len(inputs)} inputs specified; {known.text}; NodeDef: {{{{node {name}}}}}')
-    for i, (tensor, dtype) in enumerate(zip(inputs, wanted, strict=True)):
+        raise ValueError(f'NodeDef has attrs that do not go together: {sig.text}; NodeDef: {{{{node {name}}}}}') from None
+    if len(expected) != len(inputs):
+        raise ValueError(f"NodeDef expected inputs '{', '.join(dtype.kernel_name for dtype in expected)}' do not match "
+                         f'{len(inputs)} inputs specified; {sig.text}; NodeDef: {{{{node {name}}}}}')
+    for i, (tensor, dtype) in enumerate(zip(inputs, expected, strict=True)):
         if tensor.dtype != dtype:
             raise ValueError(f'Input {i} of node {name} was passed {tensor.dtype.kernel_name} from {tensor.name} '
                              f'incompatible with expected {dtype.kernel_name}.')

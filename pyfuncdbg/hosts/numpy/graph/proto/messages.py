@@ -85,27 +85,27 @@ _SCALARS = ('bool', 'bytes', 'double', 'float', 'int32', 'int64', 'string', 'uin
 
 
 def _members(text: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     number = -1
     for item in text.split():
-        name, _, given = item.partition('=')
-        number = int(given) if given else number + 1
-        found[name] = number
-    return found
+        name, _, number_text = item.partition('=')
+        number = int(number_text) if number_text else number + 1
+        numbers[name] = number
+    return numbers
 
 
 def _file() -> descriptor_pb2.FileDescriptorProto:
     file = descriptor_pb2.FileDescriptorProto(name='pyfuncdbg/tensorflow.proto', package='tensorflow', syntax='proto3')
-    made: dict[str, Any] = {}
+    messages: dict[str, Any] = {}
     for line in (_SCHEMA + settings_schema.SCHEMA).strip().replace('\n\n', '\n').split('\n'):
         name, _, rest = line.partition(' ')
         outer, _, inner = name.rpartition('.')
-        message = made[name] = made[outer].nested_type.add(name=inner) if outer else file.message_type.add(name=name)
+        message = messages[name] = messages[outer].nested_type.add(name=inner) if outer else file.message_type.add(name=name)
         for field in rest.split('; '):
             _add_field(message, name, *field.split())
     for enum_name, text in _ENUMS.items():
         outer, _, inner = enum_name.rpartition('.')
-        enum = (made[outer] if outer else file).enum_type.add(name=inner)
+        enum = (messages[outer] if outer else file).enum_type.add(name=inner)
         members = _members(text)
         if enum_name == 'DataType':
             members.update({f'{name}_REF': number + _REFERENCE for name, number in members.items() if number})
@@ -147,9 +147,9 @@ _pool.Add(_file())
 
 
 def _message(name: str) -> Any:
-    found = message_factory.GetMessageClass(_pool.FindMessageTypeByName(f'tensorflow.{name}'))
-    found.__module__ = __name__                 # where pickle finds it
-    return found
+    message_class = message_factory.GetMessageClass(_pool.FindMessageTypeByName(f'tensorflow.{name}'))
+    message_class.__module__ = __name__                 # where pickle finds it
+    return message_class
 
 
 AttrValue, NodeDef, GraphDef = map(_message, ('AttrValue', 'NodeDef', 'GraphDef'))

@@ -48,22 +48,22 @@ def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapp
 def op_def(name: str, is_stateful: bool = False) -> Any:
     """The public description of an op type: `Operation.op_def`."""
     message = OpDef(name=name, is_stateful=is_stateful)
-    known = signature(name)
-    if known is None:
+    sig = signature(name)
+    if sig is None:
         return message
-    for arguments, field in ((known.inputs, message.input_arg), (known.outputs, message.output_arg)):
+    for arguments, field in ((sig.inputs, message.input_arg), (sig.outputs, message.output_arg)):
         for argument in arguments:
             added = field.add(name=argument.name, number_attr=argument.number)
-            if known.attrs.get(argument.type) == 'list(type)':
+            if sig.attrs.get(argument.type) == 'list(type)':
                 added.type_list_attr = argument.type
-            elif argument.type in known.attrs:
+            elif argument.type in sig.attrs:
                 added.type_attr = argument.type
             else:
                 added.type = as_dtype(argument.type).as_datatype_enum
-    for attr, kind in known.attrs.items():
-        made = message.attr.add(name=attr, type=kind)
-        if known.optional(attr):
-            put_attr_value(made.default_value, known.defaults[attr])
+    for attr, kind in sig.attrs.items():
+        attr_def = message.attr.add(name=attr, type=kind)
+        if sig.optional(attr):
+            put_attr_value(attr_def.default_value, sig.defaults[attr])
     return message
 
 

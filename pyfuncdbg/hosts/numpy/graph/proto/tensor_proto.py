@@ -134,25 +134,26 @@ def _flat(tensor: Any, dtype: DType, count: int) -> Any:
                              f'{count} elements of {dtype.name}.')
         return np.frombuffer(tensor.tensor_content, dtype.array).copy()
     field = _field_of(dtype)
-    given = getattr(tensor, field)
+    field_values = getattr(tensor, field)
     if field == 'float8_val':
-        found = np.frombuffer(given, dtype.array)
+        elements = np.frombuffer(field_values, dtype.array)
     elif field == 'half_val':
-        found = np.array([number & 0xffff for number in given], np.uint16).view(dtype.array)
+        elements = np.array([number & 0xffff for number in field_values], np.uint16).view(dtype.array)
     elif dtype.is_complex:
-        pairs = np.array(given[:len(given) // 2 * 2], np.float64)
-        found = (pairs[::2] + 1j * pairs[1::2]).astype(dtype.array)
+        pairs = np.array(field_values[:len(field_values) // 2 * 2], np.float64)
+        elements = (pairs[::2] + 1j * pairs[1::2]).astype(dtype.array)
     elif field == 'string_val':
-        found = np.empty(len(given), object)
-        found[:] = list(given)
+        elements = np.empty(len(field_values), object)
+        elements[:] = list(field_values)
     else:
-        found = np.array(given, np.uint64 if field == 'uint64_val' else None if given else np.int64).astype(dtype.array)
-    found = found[:count]
-    if len(found) == 1 < count:
-        return np.broadcast_to(found, (count,))
-    if len(found) < count:
-        last = found[-1] if len(found) else b'' if dtype is dtypes.string else np.zeros((), dtype.array)[()]
-        rest = np.empty(count - len(found), found.dtype)
+        elements = np.array(field_values,
+                            np.uint64 if field == 'uint64_val' else None if field_values else np.int64).astype(dtype.array)
+    elements = elements[:count]
+    if len(elements) == 1 < count:
+        return np.broadcast_to(elements, (count,))
+    if len(elements) < count:
+        last = elements[-1] if len(elements) else b'' if dtype is dtypes.string else np.zeros((), dtype.array)[()]
+        rest = np.empty(count - len(elements), elements.dtype)
         rest[:] = last
-        found = np.concatenate([found, rest])
-    return found
+        elements = np.concatenate([elements, rest])
+    return elements

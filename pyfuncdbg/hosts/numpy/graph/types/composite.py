@@ -89,10 +89,10 @@ def overridable(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError):
-            own = _override(function.__name__, args, kwargs)
-            if own is None:
+            override = _override(function.__name__, args, kwargs)
+            if override is None:
                 raise
-        return own(*args, **kwargs)  # type: ignore[no-any-return]
+        return override(*args, **kwargs)  # type: ignore[no-any-return]
     return call
 
 
@@ -102,9 +102,9 @@ def override(name: str, kind: type, function: Callable[..., Any]) -> None:
 
 
 def _override(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
-    given = [*args, *kwargs.values()]
-    given += [item for value in given if isinstance(value, (list, tuple)) for item in value]
+    values = [*args, *kwargs.values()]
+    values += [item for value in values if isinstance(value, (list, tuple)) for item in value]
     for kind, function in _overrides.get(name, ()):
-        if any(isinstance(value, kind) for value in given):
+        if any(isinstance(value, kind) for value in values):
             return function
     return None

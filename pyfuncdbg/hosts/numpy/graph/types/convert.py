@@ -87,9 +87,10 @@ def to_array(value: Any, dtype: DType | None = None) -> Value:
 def _of_object(value: Any, dtype: DType | None) -> Value:
     tensor = tensor_value(value)
     if tensor is not None:
-        found = dtypes.of_value(tensor)
-        if dtype is not None and found is not dtype:
-            raise ValueError(f'Tensor conversion requested dtype {dtype.name} for Tensor with dtype {found.name}: {value!r}')
+        actual = dtypes.of_value(tensor)
+        if dtype is not None and actual is not dtype:
+            raise ValueError(f'Tensor conversion requested dtype {dtype.name} for Tensor with dtype {actual.name}: '
+                             f'{value!r}')
         return tensor  # type: ignore[no-any-return]
     if isinstance(value, TensorShape):
         return _of_shape(value, dtype)
@@ -269,11 +270,11 @@ def _out_of_range() -> ValueError:
 
 def _first_tensor(items: Any) -> Any:
     for item in items:
-        found = tensor_value(item)
-        if found is None and is_sequence(item) and not isinstance(item, np.ndarray):
-            found = _first_tensor(item)
-        if found is not None:
-            return found
+        tensor = tensor_value(item)
+        if tensor is None and is_sequence(item) and not isinstance(item, np.ndarray):
+            tensor = _first_tensor(item)
+        if tensor is not None:
+            return tensor
     return None
 
 
@@ -282,36 +283,36 @@ def _pack(items: Any, dtype: DType | None) -> Value:
 
     Without `dtype` the first tensor decides, and other tensors must agree; with it, tensors are cast.
     """
-    wanted = dtype or dtypes.of_value(_first_tensor(items))
-    values = [_packed_item(item, wanted, dtype) for item in items]
+    common_dtype = dtype or dtypes.of_value(_first_tensor(items))
+    values = [_packed_item(item, common_dtype, dtype) for item in items]
     name = 'packed' if all(tensor_value(item) is not None for item in items) else ''
     for i, value in enumerate(values[1:], 1):
         if value.dtype != values[0].dtype:
-            was, found = dtypes.of_value(values[0]).kernel_name, dtypes.of_value(value).kernel_name
+            dtype_0, dtype_i = dtypes.of_value(values[0]).kernel_name, dtypes.of_value(value).kernel_name
             raise InvalidArgumentError(
-                None, None, f'cannot compute Pack as input #{i}(zero-based) was expected to be a {was} tensor but is a '
-                            f'{found} tensor [Op:Pack] name: {name}')
+                None, None, f'cannot compute Pack as input #{i}(zero-based) was expected to be a {dtype_0} tensor but is a '
+                            f'{dtype_i} tensor [Op:Pack] name: {name}')
         if value.shape != values[0].shape:
-            ours, theirs = (str(list(v.shape)).replace(' ', '') for v in (values[0], value))
+            shape_0, shape_i = (str(list(v.shape)).replace(' ', '') for v in (values[0], value))
             raise InvalidArgumentError(
                 None, None, f'{{{{function_node __wrapped__Pack_N_{len(values)}_{_PLACE} Shapes of all inputs must match: '
-                            f'values[0].shape = {ours} != values[{i}].shape = {theirs} [Op:Pack] name: {name}')
+                            f'values[0].shape = {shape_0} != values[{i}].shape = {shape_i} [Op:Pack] name: {name}')
     return np.stack(values)
 
 
-def _packed_item(item: Any, wanted: DType, asked: DType | None) -> Value:
+def _packed_item(item: Any, common_dtype: DType, required: DType | None) -> Value:
     tensor = tensor_value(item)
     if tensor is None:
         if is_sequence(item) and not isinstance(item, np.ndarray) and holds_tensor(item):
-            return _pack(item, asked or wanted)
-        return to_array(item, wanted)
-    found = dtypes.of_value(tensor)
-    if asked is None or found is wanted:
+            return _pack(item, required or common_dtype)
+        return to_array(item, common_dtype)
+    actual = dtypes.of_value(tensor)
+    if required is None or actual is common_dtype:
         return tensor  # type: ignore[no-any-return]
-    if wanted is dtypes.string or found is dtypes.string:
-        raise UnimplementedError(None, None, f'{{{{function_node __wrapped__Cast_{_PLACE} Cast {found.kernel_name} to '
-                                             f'{wanted.kernel_name} is not supported [Op:Cast] name: ')
-    return cast_array(tensor, wanted)
+    if common_dtype is dtypes.string or actual is dtypes.string:
+        raise UnimplementedError(None, None, f'{{{{function_node __wrapped__Cast_{_PLACE} Cast {actual.kernel_name} to '
+                                             f'{common_dtype.kernel_name} is not supported [Op:Cast] name: ')
+    return cast_array(tensor, common_dtype)
 
 
 __all__ = ['Value', 'cast_array', 'to_array', 'unsupported_error']

@@ -53,8 +53,8 @@ class Dimension:
 
     def is_compatible_with(self, other: Any) -> bool:
         """Whether both could be the same size."""
-        theirs = dimension_value(other)
-        return self.value is None or theirs is None or self.value == theirs
+        other_value = dimension_value(other)
+        return self.value is None or other_value is None or self.value == other_value
 
     def assert_is_compatible_with(self, other: Any) -> None:
         """ValueError if both are known and differ."""
@@ -68,12 +68,12 @@ class Dimension:
 
     def _combine(self, other: Any, operation: Callable[[int, int], int]) -> Any:
         try:
-            theirs = dimension_value(other)
+            other_value = dimension_value(other)
         except (TypeError, ValueError):
             return NotImplemented
-        if self.value is None or theirs is None:
+        if self.value is None or other_value is None:
             return Dimension(None)
-        return Dimension(operation(self.value, theirs))
+        return Dimension(operation(self.value, other_value))
 
     def __add__(self, other: Any) -> Any:
         return self._combine(other, operator.add)
@@ -114,8 +114,8 @@ class Dimension:
                         'please use // instead')
 
     def _compare(self, other: Any, operation: Callable[[int, int], bool]) -> Any:
-        theirs = dimension_value(other)
-        return None if self.value is None or theirs is None else operation(self.value, theirs)
+        other_value = dimension_value(other)
+        return None if self.value is None or other_value is None else operation(self.value, other_value)
 
     def __eq__(self, other: object) -> Any:
         try:

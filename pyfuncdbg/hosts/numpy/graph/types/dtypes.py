@@ -111,8 +111,8 @@ class DType:
         Raises:
             TypeError: `other` names no type.
         """
-        found = as_dtype(other)
-        return found is self or found.base_dtype is self
+        dtype = as_dtype(other)
+        return dtype is self or dtype.base_dtype is self
 
     def is_subtype_of(self, other: object) -> builtins.bool:
         return self is other
@@ -221,23 +221,23 @@ def as_dtype(type_value: object) -> DType:
     """
     if type(type_value) is DType:
         return type_value
-    found: DType | None = None
+    dtype: DType | None = None
     if isinstance(type_value, np.dtype):
-        found = _of_array(type_value)
+        dtype = _of_array(type_value)
     else:
         try:
-            found = _BY_KEY.get(type_value)
+            dtype = _BY_KEY.get(type_value)
         except TypeError:  # not hashable
-            found = None
-        if found is None:
+            dtype = None
+        if dtype is None:
             array = getattr(type_value, 'dtype', None)
             if isinstance(array, np.dtype):
-                found = _of_array(array)
+                dtype = _of_array(array)
             elif isinstance(type_value, type) and issubclass(type_value, np.number):
-                found = _named_by_scalar_type(type_value)
-    if found is None:
+                dtype = _named_by_scalar_type(type_value)
+    if dtype is None:
         raise TypeError(f'Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.')
-    return found
+    return dtype
 
 
 def _named_by_scalar_type(scalar: type[np.number[Any]]) -> DType | None:
@@ -260,8 +260,8 @@ def of_value(value: Any) -> DType:
     try:
         return _BY_ARRAY[value.dtype]
     except KeyError:
-        found = _of_array(value.dtype)
-        if found is None:
+        dtype = _of_array(value.dtype)
+        if dtype is None:
             names = ', '.join(d.name for d in ALL)
             raise TypeError(f'Unsupported numpy type: {value.dtype}. Tensors hold {names}.') from None
-        return found
+        return dtype

@@ -183,21 +183,21 @@ def _check(a: Any, b: Any, check_types: bool, expand: bool = False) -> None:
         return
     if check_types:
         _check_types(a, b)
-    ours, theirs = _children(a), _children(b)
-    if len(ours) != len(theirs):
+    children_a, children_b = _children(a), _children(b)
+    if len(children_a) != len(children_b):
         raise ValueError("The two structures don't have the same number of elements. "
                          f'First structure: {_type_text(a)}. Second structure: {_type_text(b)}')
-    for x, y in zip(ours, theirs, strict=True):
+    for x, y in zip(children_a, children_b, strict=True):
         _check(x, y, check_types, expand)
 
 
 def _check_specs(a: Any, b: Any) -> None:
-    ours, theirs = spec_of(a), spec_of(b)
-    if ours is None or theirs is None:
-        row, leaf = (a, b) if ours is not None else (b, a)
+    spec_a, spec_b = spec_of(a), spec_of(b)
+    if spec_a is None or spec_b is None:
+        row, leaf = (a, b) if spec_a is not None else (b, a)
         raise TypeError(f'Type mismatch: {_type_text(row)} is a composite, {_type_text(leaf)} is not')
-    if not ours.is_compatible_with(theirs):
-        raise ValueError(f'Incompatible CompositeTensor TypeSpecs: {_type_text(ours)} vs. {_type_text(theirs)}')
+    if not spec_a.is_compatible_with(spec_b):
+        raise ValueError(f'Incompatible CompositeTensor TypeSpecs: {_type_text(spec_a)} vs. {_type_text(spec_b)}')
 
 
 def _check_types(a: Any, b: Any) -> None:

@@ -137,8 +137,8 @@ def _leaves(shape: tuple[int, ...], items: list[Any]) -> FlatSequence:
 
 
 def _kind(cls: type) -> str:
-    known = _KIND_OF.get(cls)
-    return known or next((kind for kind, classes in _KINDS if issubclass(cls, classes)), '?')
+    cached_kind = _KIND_OF.get(cls)
+    return cached_kind or next((kind for kind, classes in _KINDS if issubclass(cls, classes)), '?')
 
 
 def holds_tensor(items: Iterable[Any]) -> bool:

@@ -117,11 +117,11 @@ class TensorShape:
 
     def is_compatible_with(self, other: Any) -> bool:
         """Whether one tensor could have both shapes."""
-        theirs = _sizes(other)
-        if self.sizes is None or theirs is None:
+        other_sizes = _sizes(other)
+        if self.sizes is None or other_sizes is None:
             return True
-        return len(self.sizes) == len(theirs) and all(
-            a == b or a is None or b is None for a, b in zip(self.sizes, theirs, strict=True))
+        return len(self.sizes) == len(other_sizes) and all(
+            a == b or a is None or b is None for a, b in zip(self.sizes, other_sizes, strict=True))
 
     def is_subtype_of(self, other: Any) -> bool:
         """Whether every tensor of this shape also has the shape `other`."""
@@ -149,10 +149,10 @@ class TensorShape:
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
         """The narrowest shape that tensors of either shape have: sizes that differ become unknown."""
-        theirs = _sizes(other)
-        if self.sizes is None or theirs is None or len(self.sizes) != len(theirs):
+        other_sizes = _sizes(other)
+        if self.sizes is None or other_sizes is None or len(self.sizes) != len(other_sizes):
             return UNKNOWN
-        return TensorShape.of(tuple([a if a == b else None for a, b in zip(self.sizes, theirs, strict=True)]))
+        return TensorShape.of(tuple([a if a == b else None for a, b in zip(self.sizes, other_sizes, strict=True)]))
 
     def most_specific_common_supertype(self, others: Iterable[Any]) -> TensorShape | None:
         """The same over several shapes; None if one of them is no shape."""
@@ -165,8 +165,8 @@ class TensorShape:
 
     def concatenate(self, other: Any) -> TensorShape:
         """The sizes of `self`, then those of `other`."""
-        theirs = _sizes(other)
-        return UNKNOWN if self.sizes is None or theirs is None else TensorShape.of(self.sizes + theirs)
+        other_sizes = _sizes(other)
+        return UNKNOWN if self.sizes is None or other_sizes is None else TensorShape.of(self.sizes + other_sizes)
 
     def with_rank(self, rank: int) -> TensorShape:
         """This shape, known to have `rank` dimensions; ValueError if it has another number."""
@@ -322,7 +322,7 @@ def broadcast(a: TensorShape, b: TensorShape) -> TensorShape:
 
 def common(shapes: Sequence[TensorShape]) -> TensorShape:
     """The narrowest shape that all of them are."""
-    found = shapes[0]
+    shape_of_all = shapes[0]
     for shape in shapes[1:]:
-        found = found.most_specific_compatible_shape(shape)
-    return found
+        shape_of_all = shape_of_all.most_specific_compatible_shape(shape)
+    return shape_of_all

@@ -94,10 +94,10 @@ class TensorSpec:
         return TensorSpec(self.shape.most_specific_common_supertype([o.shape for o in others]), self.dtype, self.name)
 
     def most_specific_compatible_type(self, other: Any, /) -> TensorSpec:
-        found = self.most_specific_common_supertype([other])
-        if found is None:
+        spec = self.most_specific_common_supertype([other])
+        if spec is None:
             raise ValueError(f'No TypeSpec is compatible with both {self} and {other}')
-        return found
+        return spec
 
     def __eq__(self, other: object) -> bool:
         return (type(other) is TensorSpec and self.dtype is other.dtype and self.shape == other.shape
@@ -160,22 +160,22 @@ class CompositeTypeSpec:
         if any(type(other) is not type(self) for other in others):
             return None
         facts = []
-        for fact, *theirs in zip(self._serialize(), *(other._serialize() for other in others), strict=True):
+        for fact, *other_facts in zip(self._serialize(), *(other._serialize() for other in others), strict=True):
             if hasattr(fact, 'most_specific_common_supertype'):
-                fact = fact.most_specific_common_supertype(theirs)
+                fact = fact.most_specific_common_supertype(other_facts)
                 if fact is None:
                     return None
-            elif any(fact != its for its in theirs):
+            elif any(fact != its for its in other_facts):
                 return None
             facts.append(fact)
         return type(self)(*facts)
 
     def most_specific_compatible_type(self, other: Any, /) -> Any:
         """The narrowest spec that values of either have; ValueError if there is none."""
-        found = self.most_specific_common_supertype([other])
-        if found is None:
+        spec = self.most_specific_common_supertype([other])
+        if spec is None:
             raise ValueError(f'No TypeSpec is compatible with both {self} and {other}')
-        return found
+        return spec
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} does not change; cannot set '{name}'")

@@ -257,8 +257,8 @@ def _extreme_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     """Shared among all that equal the result."""
     tensor, indices, updates = node.inputs
     result = node.outputs[0]
-    chosen_of_tensor, chosen_of_updates = (cast(apply('Equal', (part, whole)), grad.dtype)
-                     for part, whole in ((tensor, result), (updates, apply('GatherNd', (result, indices)))))
+    chosen_of_tensor, chosen_of_updates = (cast(apply('Equal', (part, extreme)), grad.dtype)
+                     for part, extreme in ((tensor, result), (updates, apply('GatherNd', (result, indices)))))
     share = grad / (chosen_of_tensor + apply('ScatterNd', (indices, chosen_of_updates, sizes_of(tensor))))
     return [share * chosen_of_tensor, None, apply('GatherNd', (share, indices)) * chosen_of_updates]
 

@@ -241,7 +241,7 @@ class EagerArray(TensorArray):
         if size is None:
             raise ValueError('Size must be declared for TensorArrays when eager execution is enabled.')
         self._begin(dtype, bool(dynamic_size), infer_shape, element_shape)
-        self._once = clear_after_read is None or bool(clear_after_read)
+        self._clear_after_read = clear_after_read is None or bool(clear_after_read)
         self._read: set[int] = set()
         self._tensors: list[Any] = [None] * int(size)
 
@@ -274,7 +274,7 @@ class EagerArray(TensorArray):
             raise InvalidArgumentError(None, None, f'Could not read index {place} twice because it was cleared after a '
                                                    'previous read (perhaps try setting clear_after_read = false?)')
         tensor = self._at(place)
-        if self._once:
+        if self._clear_after_read:
             self._tensors[place] = None
             self._read.add(place)
         return tensor

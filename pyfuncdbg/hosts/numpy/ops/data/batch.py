@@ -262,14 +262,14 @@ class _Windows:
     def __init__(self, upstream: Pull, span: int, shift: int, stride: int, whole_only: bool) -> None:
         self._upstream = upstream
         self._span, self._shift, self._stride, self._whole_only = span, shift, stride, whole_only
-        self._kept: deque[Element] = deque()
+        self._window: deque[Element] = deque()
         self._skipping = 0
         self._over = False
 
     def pull(self) -> Element:
         """The next window: a dataset for each part of an element."""
         self._fill()
-        elements = self._kept
+        elements = self._window
         if not elements or (self._whole_only and len(elements) < self._span):
             raise EndOfSequence
         rows = list(elements)[:self._span:self._stride]
@@ -279,7 +279,7 @@ class _Windows:
         return tuple(source_of([(row[i],) for row in rows]) for i in range(len(rows[0])))
 
     def _fill(self) -> None:
-        while not self._over and len(self._kept) < self._span:
+        while not self._over and len(self._window) < self._span:
             try:
                 element = self._upstream()
             except EndOfSequence:
@@ -288,4 +288,4 @@ class _Windows:
             if self._skipping:
                 self._skipping -= 1
             else:
-                self._kept.append(element)
+                self._window.append(element)

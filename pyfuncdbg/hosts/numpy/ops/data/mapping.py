@@ -249,7 +249,7 @@ class _Interleaving:
         self._reading, self._path = reading, path
         self._slots: list[tuple[DatasetReading, Pull] | None] = [None] * cycle
         self._block = block
-        self._place = self._taken = 0
+        self._place = self._block_count = 0
         self._over = False
 
     def pull(self) -> Element:
@@ -266,14 +266,14 @@ class _Interleaving:
                 self._slots[self._place] = None     # TensorFlow opens the next dataset in the same slot when it is due again
                 self._go_on()
                 continue
-            self._taken += 1
-            if self._taken == self._block:
+            self._block_count += 1
+            if self._block_count == self._block:
                 self._go_on()
             return element
         raise EndOfSequence
 
     def _go_on(self) -> None:
-        self._place, self._taken = (self._place + 1) % len(self._slots), 0
+        self._place, self._block_count = (self._place + 1) % len(self._slots), 0
 
     def _inner(self) -> tuple[DatasetReading, Pull] | None:
         """The dataset that is being read in the current slot, or the next one there."""

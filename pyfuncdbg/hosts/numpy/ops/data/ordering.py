@@ -109,8 +109,8 @@ def _skip(source: ElementSource, count: Any) -> ElementSource:
                 remaining -= 1
             return upstream()
         return pull
-    left = max(0, cardinality - first) if cardinality >= 0 else cardinality
-    return transformed(source, 'FiniteSkip', begin, 0 if first < 0 else left)
+    remaining_count = max(0, cardinality - first) if cardinality >= 0 else cardinality
+    return transformed(source, 'FiniteSkip', begin, 0 if first < 0 else remaining_count)
 
 
 @dataset_op('ShardDataset')

@@ -150,7 +150,7 @@ class _Ahead:
     def __init__(self, upstream: Pull, size: int) -> None:
         self._upstream = upstream
         self._size = size
-        self._found: deque[tuple[Element | None, BaseException | None]] = deque()
+        self._results: deque[tuple[Element | None, BaseException | None]] = deque()
         self._changed = threading.Condition(new_rlock())
         self._closed = self._started = False
 
@@ -161,13 +161,13 @@ class _Ahead:
                 self._started = True
                 context = contextvars.copy_context()
                 threading.Thread(target=context.run, args=(self._run,), name=f'{THREAD} ahead', daemon=True).start()
-            while not self._found:
+            while not self._results:
                 if self._closed:
                     raise EndOfSequence
                 self._changed.wait()
-            element, error = self._found[0]
+            element, error = self._results[0]
             if not isinstance(error, EndOfSequence):
-                self._found.popleft()
+                self._results.popleft()
             self._changed.notify_all()
         if element is not None:
             return element
@@ -186,13 +186,13 @@ class _Ahead:
     def _run(self) -> None:
         while True:
             with self._changed:
-                while len(self._found) >= self._size and not self._closed:
+                while len(self._results) >= self._size and not self._closed:
                     self._changed.wait()
                 if self._closed:
                     return
             outcome = self._outcome()
             with self._changed:
-                self._found.append(outcome)
+                self._results.append(outcome)
                 self._changed.notify_all()
             if isinstance(outcome[1], EndOfSequence):
                 return

@@ -30,8 +30,8 @@ class VariantSpec:
     dtype = dtypes.variant
     shape = TensorShape(())
 
-    def __init__(self, made: Callable[[Tensor, Any], Any], element_spec: Any, kind: str) -> None:
-        self.object_class = made
+    def __init__(self, object_class: Callable[[Tensor, Any], Any], element_spec: Any, kind: str) -> None:
+        self.object_class = object_class
         self.element_spec = element_spec
         self.kind = kind
 

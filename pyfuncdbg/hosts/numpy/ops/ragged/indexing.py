@@ -113,7 +113,7 @@ def _within(ragged: Any, keys: list[Any]) -> Any:
         for place in (first.start, first.stop):
             if not isinstance(place, (Tensor, int, type(None))):
                 raise TypeError('slice offsets must be integers or None')
-        return _cut(ragged, first, rest)
+        return _slice_rows(ragged, first, rest)
     if ragged.uniform_row_length is None:
         raise ValueError('Cannot index into an inner ragged dimension.')
     length = ragged.uniform_row_length
@@ -124,7 +124,7 @@ def _within(ragged: Any, keys: list[Any]) -> Any:
     return _within(ragged.values[where(place < 0, place + length, place)::length], rest)
 
 
-def _cut(ragged: RaggedTensor, key: slice, rest: list[Any]) -> RaggedTensor:
+def _slice_rows(ragged: RaggedTensor, key: slice, rest: list[Any]) -> RaggedTensor:
     """A slice of each row."""
     starts, limits = ragged.row_splits[:-1], ragged.row_splits[1:]
     step = convert_to_tensor(1 if key.step is None else key.step)

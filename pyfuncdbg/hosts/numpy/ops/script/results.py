@@ -189,7 +189,7 @@ def _tensor(value: Any, dtype: DType) -> EagerTensor:
             'NumPy arrays should be returned; to return the value of a variable, make sure to obtain the Tensor backing it '
             f'by calling `.read_value()` on the variable in question: {value!r}')
     if type(value) is np.ndarray and _fits(value, dtype):
-        return EagerTensor(own(value), dtype)
+        return EagerTensor(owned_array(value), dtype)
     tensor: EagerTensor = convert_to_tensor(value, dtype)
     return tensor
 
@@ -221,7 +221,7 @@ def as_arrays(function: DeclaredFunction, result: Any) -> list[Any]:
     if types.form == 'one' and not types.checked:
         dtype = types.dtypes[0]
         if type(result) is np.ndarray and _fits(result, dtype):
-            return [own(result)]
+            return [owned_array(result)]
         if isinstance(result, np.generic) and type(result) is dtype.as_numpy_dtype:
             return [result]
     if type(result) is GeneratorEnd:
@@ -259,7 +259,7 @@ def as_array(value: Any) -> Any:
     if not array.ndim:
         return array[()]
     contiguous = np.ascontiguousarray(array)
-    return own(contiguous) if contiguous is value else contiguous if contiguous.base is None else contiguous.copy()
+    return owned_array(contiguous) if contiguous is value else contiguous if contiguous.base is None else contiguous.copy()
 
 
 def _native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -317,7 +317,7 @@ def as_found(result: Any) -> list[Any]:
 
 # ---------------------------------------------------------------- memory
 _alone = 0
-"""References to an array that only the conversion holds, as `own` counts them; set by `calibrate`."""
+"""References to an array that only the conversion holds, as `owned_array` counts them; set by `calibrate`."""
 
 
 def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
@@ -325,7 +325,7 @@ def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
     return array.dtype == dtype.array and array.dtype.kind != 'O' and array.dtype.isnative and array.ndim > 0
 
 
-def own(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def owned_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A returned array in C order that cannot be written to elsewhere: itself if it is held nowhere else, else a copy.
 
     Elements of a returned list have one holder more, so they are copied.

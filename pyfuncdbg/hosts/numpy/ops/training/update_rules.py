@@ -140,7 +140,7 @@ class UpdateRule:
         settings: By name, numbers or functions that give one, in the order in which the op takes them.
         inputs: `inputs(handle, slots, powers, settings, gradient)`: the op's inputs.
         attrs: The op's attrs.
-        whole: A gradient of some rows is one of the whole variable, which is zero elsewhere.
+        updates_all_rows: A gradient of some rows is one of the whole variable, which is zero elsewhere.
     """
 
     op: str
@@ -149,7 +149,7 @@ class UpdateRule:
     settings: Mapping[str, Any]
     inputs: Callable[[Any, Sequence[Any], Sequence[Any], Sequence[Any], Any], Sequence[Any]]
     attrs: Mapping[str, Any]
-    whole: bool = False
+    updates_all_rows: bool = False
 
     def constants(self) -> dict[str, Any]:
         """The settings as tensors, to be cast to the dtype of each variable."""
@@ -159,7 +159,7 @@ class UpdateRule:
     def update(self, variable: Any, slots: Sequence[Any], powers: Sequence[Any], settings: Mapping[str, Any],
                gradient: Any) -> Any:
         """The operation that changes `variable`; None in eager mode, where it is done."""
-        sparse = isinstance(gradient, IndexedSlices) and not self.whole
+        sparse = isinstance(gradient, IndexedSlices) and not self.updates_all_rows
         indices = gradient.indices if sparse else None
         gradient = gradient.values if sparse else convert_to_tensor(gradient)
 
@@ -176,7 +176,7 @@ class UpdateRule:
 def gradient_descent(learning_rate: Any) -> UpdateRule:
     """w -= rate * gradient."""
     return UpdateRule('GradientDescent', {}, {}, {'learning_rate': learning_rate},
-                      lambda var, slots, powers, settings, grad: [var, settings[0], grad], {}, whole=True)
+                      lambda var, slots, powers, settings, grad: [var, settings[0], grad], {}, updates_all_rows=True)
 
 
 def momentum(learning_rate: Any, decay: Any, use_nesterov: bool) -> UpdateRule:
@@ -191,7 +191,7 @@ def adam(learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> UpdateRule
     return UpdateRule('Adam', {'m': 0, 'v': 0}, {'beta1_power': beta1, 'beta2_power': beta2},
                       {'learning_rate': learning_rate, 'beta1': beta1, 'beta2': beta2, 'epsilon': epsilon},
                       lambda var, slots, powers, settings, grad: [var, *slots, *powers, *settings, grad],
-                      {'use_nesterov': False}, whole=True)
+                      {'use_nesterov': False}, updates_all_rows=True)
 
 
 def adagrad(learning_rate: Any, start: float) -> UpdateRule:

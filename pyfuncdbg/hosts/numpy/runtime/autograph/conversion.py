@@ -53,64 +53,66 @@ def convert_function(function: FunctionType, operators: CellType) -> FunctionTyp
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[OPERATORS] = operators
-    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
-                        tuple(cells[name] for name in code.co_freevars))
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__dict__.update(function.__dict__)
-    made.__module__, made.__qualname__, made.__doc__ = function.__module__, function.__qualname__, function.__doc__
-    return made
+    converted = FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
+                             tuple(cells[name] for name in code.co_freevars))
+    converted.__kwdefaults__ = function.__kwdefaults__
+    converted.__dict__.update(function.__dict__)
+    converted.__module__, converted.__qualname__ = function.__module__, function.__qualname__
+    converted.__doc__ = function.__doc__
+    return converted
 
 
 def _converted_code(function: FunctionType) -> CodeType | None:
     code = original_code(function.__code__)          # a debugger's tests are not in its text
     with _lock:
-        found = _templates.get(code)
-        if found is None:
-            found = _templates.put(code, (_compile_code(code, function.__globals__),))
-        return found[0]
+        entry = _templates.get(code)
+        if entry is None:
+            entry = _templates.put(code, (_compile_code(code, function.__globals__),))
+        return entry[0]
 
 
 def tree(code: CodeType, space: Mapping[str, Any]) -> tuple[ast.FunctionDef, dict[str, str]] | None:
     """The converted function as a tree, and the names of its blocks; None where nothing had to be converted."""
-    found = definition(code)
-    node = _as_function(found)
+    source = definition(code)
+    node = _as_function(source)
     parts: dict[str, str] = {}
     arguments = [*node.args.posonlyargs, *node.args.args]
-    own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    local_names = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     statements = Statements(node, parts)
-    expressions = Expressions(arguments[0].arg if arguments else '', lambda function: _is_foreign(function, own, space))
+    expressions = Expressions(arguments[0].arg if arguments else '',
+                              lambda function: _is_foreign(function, local_names, space))
     expressions.visit(node)
     if not (statements.changed or expressions.changed):
         return None
-    NameMangler(found.owner).visit(node)
+    NameMangler(source.owner).visit(node)
     return node, parts
 
 
 def _compile_code(code: CodeType, space: Mapping[str, Any]) -> CodeType | None:
-    made = tree(code, space)
-    if made is None:
+    conversion = tree(code, space)
+    if conversion is None:
         return None
-    node, parts = made
+    node, parts = conversion
     parameters = ', '.join(dict.fromkeys((*code.co_freevars, OPERATORS)))
     module = ast.parse(f'def {_FACTORY}({parameters}):\n    pass')
     factory = module.body[0]
     assert isinstance(factory, ast.FunctionDef)
     node.name, factory.body = _FUNCTION, [node]
     ast.fix_missing_locations(module)
-    whole = compile(module, code.co_filename, 'exec', flags=code.co_flags & _FUTURE, dont_inherit=True)
-    inner = _constant(_constant(whole, _FACTORY), _FUNCTION)
+    module_code = compile(module, code.co_filename, 'exec', flags=code.co_flags & _FUTURE, dont_inherit=True)
+    inner = _constant(_constant(module_code, _FACTORY), _FUNCTION)
     return _rename_code(inner, code, f'{_FACTORY}.<locals>.{_FUNCTION}', parts)
 
 
-def _as_function(found: FunctionSource) -> ast.FunctionDef:
-    node = copy.deepcopy(found.node)
+def _as_function(source: FunctionSource) -> ast.FunctionDef:
+    node = copy.deepcopy(source.node)
     if isinstance(node, ast.Lambda):
-        made = ast.parse('def lambda_():\n    return None').body[0]
-        assert isinstance(made, ast.FunctionDef) and isinstance(made.body[0], ast.Return)
-        for one in (made, made.body[0]):
+        function = ast.parse('def lambda_():\n    return None').body[0]
+        assert isinstance(function, ast.FunctionDef) and isinstance(function.body[0], ast.Return)
+        for one in (function, function.body[0]):
             ast.copy_location(one, node)
-        made.args, made.body[0].value = node.args, node.body
-        node = made
+        function.args, function.body[0].value = node.args, node.body
+        node = function
     assert isinstance(node, ast.FunctionDef)
     if node.decorator_list:                     # its line is the first of the function; it is never evaluated
         node.decorator_list = [ast.copy_location(ast.Name(OPERATORS, ast.Load()), node.decorator_list[0])]
@@ -142,18 +144,18 @@ def _rename_code(code: CodeType, original: CodeType, prefix: str, parts: Mapping
         qualified = around
         consts = tuple(renamed(one) if isinstance(one, CodeType) else one for one in inner.co_consts)
         return inner.replace(co_consts=consts, co_name=name, co_qualname=qualified)
-    made = renamed(code)
-    return made.replace(co_name=original.co_name, co_qualname=original.co_qualname)
+    code_renamed = renamed(code)
+    return code_renamed.replace(co_name=original.co_name, co_qualname=original.co_qualname)
 
 
 # ---------------------------------------------------------------- unconverted functions
-def _is_foreign(function: ast.expr, own: set[str], space: Mapping[str, Any]) -> bool:
+def _is_foreign(function: ast.expr, local_names: set[str], space: Mapping[str, Any]) -> bool:
     """Whether an expression like `tf.math.add` is a function of a library or a class, by what its module has now."""
     chain: list[str] = []
     while isinstance(function, ast.Attribute):
         chain.append(function.attr)
         function = function.value
-    if not isinstance(function, ast.Name) or function.id in own:
+    if not isinstance(function, ast.Name) or function.id in local_names:
         return False
     value = space.get(function.id, getattr(builtins, function.id, None))
     for name in reversed(chain):

@@ -20,7 +20,7 @@ class _Status(threading.local):
 status = _Status()
 operators = CellType()
 """Functions that converted code calls, its variable `ag__`; `ops` fills it."""
-_said: set[int] = set()
+_warned_codes: set[int] = set()
 
 
 @contextmanager
@@ -52,8 +52,8 @@ def converted_callable(function: Any) -> Any:
         return function
     call = getattr(type(function), '__call__', None)    # noqa: B004  the function, not whether there is one
     if isinstance(call, FunctionType):
-        made = _convert_once(call)
-        return function if made is call else MethodType(made, function)
+        converted = _convert_once(call)
+        return function if converted is call else MethodType(converted, function)
     return function
 
 
@@ -63,16 +63,16 @@ def _convert_once(function: FunctionType) -> FunctionType:
     from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import convert_function  # programs that trace nothing do without
     from pyfuncdbg.hosts.numpy.runtime.autograph.source import NoSourceError
     try:
-        made = convert_function(function, operators)
+        converted = convert_function(function, operators)
     except NoSourceError as error:
-        if id(function.__code__) not in _said:
-            _said.add(id(function.__code__))
+        if id(function.__code__) not in _warned_codes:
+            _warned_codes.add(id(function.__code__))
             warn(f'AutoGraph could not transform {function} and will run it as-is.\nCause: Unable to locate the source code '
                 f'of {function}. Note that functions defined in certain environments, like the interactive Python shell, do '
                 'not expose their source code. If that is the case, you should define them in a .py source file. If you are '
                 'certain the code is graph-compatible, wrap the call using @tf.autograph.experimental.do_not_convert. '
                 f'Original error: {error}\nTo silence this warning, decorate the function with '
                 '@tf.autograph.experimental.do_not_convert')
-        made = function
-    notify_tracing(made.__code__)
-    return made
+        converted = function
+    notify_tracing(converted.__code__)
+    return converted

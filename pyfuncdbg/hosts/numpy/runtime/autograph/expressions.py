@@ -9,12 +9,13 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.runtime.autograph.static_code import fixed_test
 
-_OWN = 'ag__'
+_OPERATORS = 'ag__'
 LATER = 'ag__later'
 """The parameter of functions made of operands, by which they are known."""
-_KEPT = {'print', 'isinstance', 'issubclass', 'hasattr', 'getattr', 'setattr', 'callable', 'type', 'id', 'repr', 'str',
-         'list', 'dict', 'tuple', 'set', 'frozenset', 'super', 'locals', 'globals', 'vars', 'dir', 'eval', 'exec',
-         'breakpoint', 'slice', 'property', 'iter', 'hash', 'format', 'input', 'open'} & set(vars(builtins))
+_UNCONVERTED = {'print', 'isinstance', 'issubclass', 'hasattr', 'getattr', 'setattr', 'callable', 'type', 'id', 'repr',
+                'str',
+                'list', 'dict', 'tuple', 'set', 'frozenset', 'super', 'locals', 'globals', 'vars', 'dir', 'eval', 'exec',
+                'breakpoint', 'slice', 'property', 'iter', 'hash', 'format', 'input', 'open'} & set(vars(builtins))
 """Functions of Python that treat tensors as any object, or read the frame that calls them."""
 _DEBUGGERS = {'pdb.set_trace', 'ipdb.set_trace'}
 
@@ -39,7 +40,7 @@ class Expressions(ast.NodeTransformer):
 
     # ------------------------------------------------------------------ scopes
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        if node.name.startswith(_OWN):
+        if node.name.startswith(_OPERATORS):
             node.body = [self.visit(statement) for statement in node.body]
             return node
         before = self._first
@@ -73,7 +74,8 @@ class Expressions(ast.NodeTransformer):
             node.args = [self._at(ast.Name(name, ast.Load()), node) for name in ('__class__', self._first)]
             return node
         self.generic_visit(node)
-        if (isinstance(function, ast.Name) and function.id in _KEPT) or ast.unparse(function) in _DEBUGGERS or _is_own(
+        if (isinstance(function,
+                       ast.Name) and function.id in _UNCONVERTED) or ast.unparse(function) in _DEBUGGERS or _is_own(
                 function) or self._foreign(function):
             return node
         self.changed = True
@@ -136,16 +138,16 @@ class Expressions(ast.NodeTransformer):
 
     # ------------------------------------------------------------------ making
     def _operator(self, name: str, arguments: list[ast.expr], place: Any) -> ast.expr:
-        made = ast.Call(ast.Attribute(ast.Name(_OWN, ast.Load()), name, ast.Load()), arguments, [])
-        return self._at(made, place)  # type: ignore[no-any-return]
+        call = ast.Call(ast.Attribute(ast.Name(_OPERATORS, ast.Load()), name, ast.Load()), arguments, [])
+        return self._at(call, place)  # type: ignore[no-any-return]
 
     def _later(self, value: ast.expr) -> ast.expr:
-        return self._at(ast.Lambda(_arguments(LATER, given=True), value), value)  # type: ignore[no-any-return]
+        return self._at(ast.Lambda(_arguments(LATER, optional=True), value), value)  # type: ignore[no-any-return]
 
     @staticmethod
-    def _at(made: Any, place: Any) -> Any:
+    def _at(nodes: Any, place: Any) -> Any:
         """Put made nodes at the place of the user's; those of the user inside keep theirs."""
-        todo = [made]
+        todo = [nodes]
         while todo:
             node = todo.pop()
             if 'lineno' in node._attributes:
@@ -153,15 +155,15 @@ class Expressions(ast.NodeTransformer):
                     continue
                 ast.copy_location(node, place)
             todo += ast.iter_child_nodes(node)
-        return made
+        return nodes
 
 
-def _arguments(*names: str, given: bool = False) -> ast.arguments:
-    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [ast.Constant(None)] if given else [])
+def _arguments(*names: str, optional: bool = False) -> ast.arguments:
+    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [ast.Constant(None)] if optional else [])
 
 
 def _is_own(function: ast.expr) -> bool:
-    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == _OWN
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == _OPERATORS
 
 
 def _binds(values: list[Any]) -> bool:

@@ -22,27 +22,27 @@ class StatementMarks:
     Attributes:
         dynamic: Those whose condition or values may be tensors.
         stops: For loops over values: flags that end them.
-        kept: Nodes made here, so that their identities stay theirs.
+        created: Nodes made here, so that their identities stay theirs.
     """
 
     dynamic: set[int] = field(default_factory=set)
     stops: dict[int, list[str]] = field(default_factory=dict)
-    kept: list[ast.AST] = field(default_factory=list)
+    created: list[ast.AST] = field(default_factory=list)
 
 
-def lower_jumps(body: list[ast.stmt], taken: set[str], marks: StatementMarks) -> list[ast.stmt]:
+def lower_jumps(body: list[ast.stmt], used_names: set[str], marks: StatementMarks) -> list[ast.stmt]:
     """The body of a function without jumps out of statements that may depend on tensors.
 
     Args:
         body: Is changed.
-        taken: Names of the function, to which those of flags are added.
+        used_names: Names of the function, to which those of flags are added.
         marks: Is filled.
     """
     body = _returns_last(body)
     _mark(body, False, marks)
-    pass_ = _Lowering(taken, marks)
+    pass_ = _Lowering(used_names, marks)
     if _hidden_return(body, False, marks):
-        pass_.returned = fresh('do_return', taken), fresh('retval_', taken)
+        pass_.returned = fresh('do_return', used_names), fresh('retval_', used_names)
     body, _ = pass_.block(body, False)
     if pass_.returned is not None:
         flag, value = pass_.returned
@@ -111,22 +111,22 @@ def blocks(statement: ast.AST) -> list[list[Any]]:
     """The blocks of a statement that belong to the same function."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return []
-    found = [getattr(statement, name) for name in ('body', 'orelse', 'finalbody') if getattr(statement, name, None)]
+    bodies = [getattr(statement, name) for name in ('body', 'orelse', 'finalbody') if getattr(statement, name, None)]
     for inner in (*getattr(statement, 'handlers', ()), *getattr(statement, 'cases', ())):
-        found.append(inner.body)
-    return found
+        bodies.append(inner.body)
+    return bodies
 
 
 def _jumps_out(loop: Loop, inside: bool, marks: StatementMarks) -> bool:
     """Whether a jump in a loop that is Python leaves a statement that will be a function."""
-    def looks(body: Sequence[ast.stmt], hidden: bool, own: bool) -> bool:
+    def looks(body: Sequence[ast.stmt], hidden: bool, own_loop: bool) -> bool:
         for statement in body:
             if isinstance(statement, ast.Return) and (hidden or inside):
                 return True
-            if isinstance(statement, (ast.Break, ast.Continue)) and hidden and own:
+            if isinstance(statement, (ast.Break, ast.Continue)) and hidden and own_loop:
                 return True
             within = hidden or id(statement) in marks.dynamic
-            still = own and not isinstance(statement, (ast.For, ast.While))
+            still = own_loop and not isinstance(statement, (ast.For, ast.While))
             if any(looks(block, within, still) for block in blocks(statement)):
                 return True
         return False
@@ -147,9 +147,9 @@ class _Lowering:
         returned: Names of the flag and of the value, where returns become flags.
     """
 
-    def __init__(self, taken: set[str], marks: StatementMarks) -> None:
+    def __init__(self, used_names: set[str], marks: StatementMarks) -> None:
         self.returned: tuple[str, str] | None = None
-        self._taken = taken
+        self._used_names = used_names
         self._marks = marks
         self._loops: list[list[str] | None] = []        # flags for break and continue; None: the loop keeps its jumps
 
@@ -157,8 +157,8 @@ class _Lowering:
         """A block, and the flags that may be set after it."""
         out: list[ast.stmt] = []
         for at, statement in enumerate(body):
-            made, flags = self._statement(statement, inside)
-            out += made
+            statements, flags = self._statement(statement, inside)
+            out += statements
             rest = body[at + 1:]
             if flags and rest:
                 guarded, more = self.block(rest, True)
@@ -168,25 +168,25 @@ class _Lowering:
         return out, set()
 
     def _guard(self, flags: set[str], body: list[ast.stmt], place: ast.AST) -> ast.stmt:
-        (made,) = _parse_at(f'if {" and ".join(f"not {flag}" for flag in sorted(flags))}:\n    pass', place)
-        assert isinstance(made, ast.If)
-        made.body = body
-        self._marks.dynamic.add(id(made))
-        self._marks.kept.append(made)
-        return made
+        (guard,) = _parse_at(f'if {" and ".join(f"not {flag}" for flag in sorted(flags))}:\n    pass', place)
+        assert isinstance(guard, ast.If)
+        guard.body = body
+        self._marks.dynamic.add(id(guard))
+        self._marks.created.append(guard)
+        return guard
 
     def _statement(self, statement: ast.stmt, inside: bool) -> tuple[list[ast.stmt], set[str]]:
         if isinstance(statement, ast.Return) and inside and self.returned is not None:
             flag, value = self.returned
-            made = _parse_at(f'{flag} = True\n{value} = None', statement)
+            statements = _parse_at(f'{flag} = True\n{value} = None', statement)
             if statement.value is not None:
-                made[1].value = statement.value     # type: ignore[attr-defined]
-            return made, {flag}
+                statements[1].value = statement.value     # type: ignore[attr-defined]
+            return statements, {flag}
         loop = self._loops[-1] if self._loops else None
         if loop is not None and isinstance(statement, (ast.Break, ast.Continue)):
             ends = isinstance(statement, ast.Break)
-            loop[0] = loop[0] or (fresh('break_', self._taken) if ends else '')
-            loop[1] = loop[1] or fresh('continue_', self._taken)
+            loop[0] = loop[0] or (fresh('break_', self._used_names) if ends else '')
+            loop[1] = loop[1] or fresh('continue_', self._used_names)
             names = loop if ends else loop[1:]
             return _parse_at('\n'.join(f'{name} = True' for name in names), statement), {loop[1]}
         if isinstance(statement, (ast.For, ast.While)):
@@ -200,23 +200,23 @@ class _Lowering:
         for name in ('body', 'orelse', 'finalbody'):
             block = getattr(statement, name, None)
             if block:
-                made, found = self.block(block, inside)
+                statements, block_flags = self.block(block, inside)
                 if name == 'orelse' and isinstance(statement, ast.Try) and flags:
-                    made = [self._guard(flags, made, block[0])]
-                setattr(statement, name, made)
-                flags |= found
+                    statements = [self._guard(flags, statements, block[0])]
+                setattr(statement, name, statements)
+                flags |= block_flags
         for inner in (*getattr(statement, 'handlers', ()), *getattr(statement, 'cases', ())):
-            inner.body, found = self.block(inner.body, inside)
-            flags |= found
+            inner.body, block_flags = self.block(inner.body, inside)
+            flags |= block_flags
         return flags
 
     def _loop(self, loop: Loop, inside: bool) -> tuple[list[ast.stmt], set[str]]:
         dynamic = id(loop) in self._marks.dynamic
         jumps = ['', ''] if dynamic else None
         self._loops.append(jumps)
-        loop.body, found = self.block(loop.body, inside or dynamic)
+        loop.body, body_flags = self.block(loop.body, inside or dynamic)
         self._loops.pop()
-        flags = found - set(jumps or ())
+        flags = body_flags - set(jumps or ())
         stops = sorted(flags)
         before: list[ast.stmt] = []
         if jumps and jumps[0]:

@@ -32,12 +32,12 @@ class Liveness:
 
     def _read(self, names: UsedNames) -> set[str]:
         """Symbols that are read, also by functions of this one that are read: they may be called."""
-        found, todo = set(), set(names.read)
+        symbols, todo = set(), set(names.read)
         while todo:
             name = todo.pop()
-            found.add(name)
-            todo |= self._functions.get(name, set()) - found
-        return found
+            symbols.add(name)
+            todo |= self._functions.get(name, set()) - symbols
+        return symbols
 
     def _block(self, body: Sequence[ast.stmt], after: set[str]) -> set[str]:
         for statement in reversed(body):
@@ -62,11 +62,11 @@ class Liveness:
             inner = self._block(statement.body, after)
             return self._through(statement.items, inner)
         if isinstance(statement, ast.Match):
-            found = set(after)
+            live = set(after)
             for case in statement.cases:
                 parts: list[ast.AST] = [case.pattern, *([case.guard] if case.guard is not None else [])]
-                found |= self._through(parts, self._block(case.body, after))
-            return found | self._through([statement.subject], set())
+                live |= self._through(parts, self._block(case.body, after))
+            return live | self._through([statement.subject], set())
         if isinstance(statement, ast.Return):
             return self._through([statement], set(self._always))
         if isinstance(statement, (ast.Break, ast.Continue)) and self._ends:
@@ -81,8 +81,8 @@ class Liveness:
     def _loop(self, loop: ast.For | ast.AsyncFor | ast.While, after: set[str]) -> set[str]:
         end = self._block(loop.orelse, after)
         test = loop.test if isinstance(loop, ast.While) else loop.iter
-        asked = self._through([test], set()) | set(self._marks.stops.get(id(loop), ()))
-        before = end | asked
+        tested = self._through([test], set()) | set(self._marks.stops.get(id(loop), ()))
+        before = end | tested
         while True:
             self._ends.append((after, before))
             inner = self._block(loop.body, before)

@@ -132,8 +132,8 @@ class UsedNames(ast.NodeVisitor):
 def free(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     """The symbols that a function reads or binds outside of itself."""
     inner = UsedNames(node.body if not isinstance(node, ast.Lambda) else [node.body])
-    own = {argument.arg for argument in parameters(node.args)} | (inner.bound - inner.outside[0] - inner.outside[1])
-    return {name for name in inner.read | inner.outside[1] if root(name) not in own}
+    bound_names = {argument.arg for argument in parameters(node.args)} | (inner.bound - inner.outside[0] - inner.outside[1])
+    return {name for name in inner.read | inner.outside[1] if root(name) not in bound_names}
 
 
 def root(text: str) -> str:
@@ -143,37 +143,37 @@ def root(text: str) -> str:
 
 def support(node: ast.Attribute | ast.Subscript) -> set[str]:
     """The symbols that must have a value for a composite one to be read or written."""
-    found = set()
+    symbols = set()
     inner: ast.AST = node
     while isinstance(inner, (ast.Attribute, ast.Subscript)):
         if isinstance(inner, ast.Subscript) and isinstance(inner.slice, ast.Name):
-            found.add(inner.slice.id)
+            symbols.add(inner.slice.id)
         inner = inner.value
         text = symbol(inner)
         if text is not None:
-            found.add(text)
-    return found
+            symbols.add(text)
+    return symbols
 
 
-def fresh(wanted: str, taken: set[str]) -> str:
+def fresh(prefix: str, used_names: set[str]) -> str:
     """A name like the one wanted that is not taken; it is from now on."""
-    name, number = wanted, 0
-    while name in taken:
+    name, number = prefix, 0
+    while name in used_names:
         number += 1
-        name = f'{wanted}_{number}'
-    taken.add(name)
+        name = f'{prefix}_{number}'
+    used_names.add(name)
     return name
 
 
 def all_names(nodes: Sequence[ast.AST]) -> set[str]:
     """Every identifier in some trees."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in nodes:
         for inner in ast.walk(node):
             for field in ('id', 'arg', 'name', 'asname', 'rest'):
                 value = getattr(inner, field, None)
                 if isinstance(value, str):
-                    found.add(value)
+                    names.add(value)
             if isinstance(inner, (ast.Global, ast.Nonlocal)):
-                found.update(inner.names)
-    return found
+                names.update(inner.names)
+    return names

@@ -32,7 +32,7 @@ class _Definitions(ast.NodeVisitor):
     """All functions of a file, by first line and name."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[int, str], list[FunctionSource]] = {}
+        self.by_place: dict[tuple[int, str], list[FunctionSource]] = {}
         self._owner = ''
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -45,13 +45,13 @@ class _Definitions(ast.NodeVisitor):
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        self.found.setdefault((first, node.name), []).append(FunctionSource(node, self._owner))
+        self.by_place.setdefault((first, node.name), []).append(FunctionSource(node, self._owner))
         self.generic_visit(node)
 
     visit_FunctionDef = visit_AsyncFunctionDef = _visit_function  # noqa: N815
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self.found.setdefault((node.lineno, '<lambda>'), []).append(FunctionSource(node, self._owner))
+        self.by_place.setdefault((node.lineno, '<lambda>'), []).append(FunctionSource(node, self._owner))
         self.generic_visit(node)
 
 
@@ -65,28 +65,28 @@ def definition(code: CodeType) -> FunctionSource:
     Raises:
         NoSourceError: There is no text, or it is another one by now.
     """
-    found = _functions(code.co_filename).get((code.co_firstlineno, code.co_name), [])
-    if len(found) > 1:
-        found = [one for one in found if _spans(one.node, code)][-1:]       # of lambdas in each other the innermost
-    if len(found) != 1:
-        raise NoSourceError('could not get source code' if not found else 'two functions stand at the same place')
-    if not _same_parameters(found[0], code):
+    candidates = _functions(code.co_filename).get((code.co_firstlineno, code.co_name), [])
+    if len(candidates) > 1:
+        candidates = [one for one in candidates if _spans(one.node, code)][-1:]   # of nested lambdas the innermost
+    if len(candidates) != 1:
+        raise NoSourceError('could not get source code' if not candidates else 'two functions stand at the same place')
+    if not _same_parameters(candidates[0], code):
         raise NoSourceError('the file was changed since it was loaded')
-    return found[0]
+    return candidates[0]
 
 
 def _functions(filename: str) -> dict[tuple[int, str], list[FunctionSource]]:
     lines = linecache.getlines(filename)
     with _lock:
-        known = _files.get(filename)
-        if known is None or known[0] is not lines:
+        entry = _files.get(filename)
+        if entry is None or entry[0] is not lines:
             definitions = _Definitions()
             try:
                 definitions.visit(ast.parse(''.join(lines)))
             except (SyntaxError, ValueError) as error:
                 raise NoSourceError(f'its file cannot be read: {error}') from None
-            known = _files[filename] = lines, definitions.found
-    return known[1]
+            entry = _files[filename] = lines, definitions.by_place
+    return entry[1]
 
 
 def _spans(node: Definition, code: CodeType) -> bool:
@@ -102,9 +102,9 @@ def _spans(node: Definition, code: CodeType) -> bool:
     return inside
 
 
-def _same_parameters(found: FunctionSource, code: CodeType) -> bool:
+def _same_parameters(source: FunctionSource, code: CodeType) -> bool:
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    names = {mangle(argument.arg, found.owner) for argument in parameters(found.node.args)}
+    names = {mangle(argument.arg, source.owner) for argument in parameters(source.node.args)}
     return set(code.co_varnames[:count]) == names
 
 

@@ -47,15 +47,15 @@ class Statements:
         names = UsedNames(node.body)
         self._outside = names.outside
         self._parameters = {argument.arg for argument in parameters(node.args)}
-        self._taken = all_names([node])
+        self._used_names = all_names([node])
         self._marks = StatementMarks()
-        body = lower_jumps(node.body, self._taken, self._marks)
+        body = lower_jumps(node.body, self._used_names, self._marks)
         names = UsedNames(body)
-        self._own = (names.bound | self._parameters) - names.outside[0] - names.outside[1]
+        self._local_names = (names.bound | self._parameters) - names.outside[0] - names.outside[1]
         self._live = Liveness(body, names.outside[0] | names.outside[1], self._marks)
         self._moved: set[str] = set()
         body = self._block(body)
-        moved = sorted((self._moved & self._own) - self._parameters)
+        moved = sorted((self._moved & self._local_names) - self._parameters)
         declared = place_at([ast.parse(f'{name}: None').body[0] for name in moved], node.body[0])
         node.body = [*declared, *body]
 
@@ -99,20 +99,20 @@ class Statements:
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         options = self._options(node)
-        item = fresh('ag__itr', self._taken)
+        item = fresh('ag__itr', self._used_names)
         target = ast.Assign([node.target], ast.Name(item, ast.Load()), lineno=node.lineno)
         place_at([target], node)
         changed = self._changed(node, [target, *node.body])
         body = self._part('loop_body', [target, *node.body], node, [item])
         stops = self._marks.stops.get(id(node), [])
         test: Any = ast.Constant(None)
-        made: list[ast.stmt] = [body]
+        parts: list[ast.stmt] = [body]
         if stops:
             (returned,) = ast.parse('return ' + ' and '.join(f'not {name}' for name in stops)).body
             test = self._part('stop_test', place_at([returned], node), node)
-            made.append(test)
+            parts.append(test)
         options.append(('iterate_names', ast.Constant(ast.unparse(node.target))))
-        return [*made, self._call('for_stmt', node, [node.iter, test, body], changed, options)]
+        return [*parts, self._call('for_stmt', node, [node.iter, test, body], changed, options)]
 
     def _options(self, node: ast.For | ast.While) -> list[tuple[str, ast.expr]]:
         """The options of `set_loop_options` at the beginning of the loop; the call goes."""
@@ -128,28 +128,28 @@ class Statements:
     # ------------------------------------------------------------------ parts
     def _part(self, kind: str, body: Sequence[ast.stmt], node: ast.stmt, arguments: Sequence[str] = ()) -> ast.FunctionDef:
         """A function of a block, which changes the variables of the function around."""
-        name = fresh(f'ag__{kind}', self._taken)
+        name = fresh(f'ag__{kind}', self._used_names)
         self.parts[name] = PARTS[kind]
-        bound = UsedNames(body).bound - set(arguments)
-        made = ast.parse(f'def {name}({", ".join(arguments)}):\n    pass').body[0]
-        assert isinstance(made, ast.FunctionDef)
-        place_at([made], node)
-        inner = self._block(body) or made.body
-        shared = sorted(bound - self._outside[0])
+        bound_names = UsedNames(body).bound - set(arguments)
+        part = ast.parse(f'def {name}({", ".join(arguments)}):\n    pass').body[0]
+        assert isinstance(part, ast.FunctionDef)
+        place_at([part], node)
+        inner = self._block(body) or part.body
+        shared = sorted(bound_names - self._outside[0])
         self._moved |= set(shared)
         declared: list[ast.stmt] = []
         if shared:
             declared.append(ast.Nonlocal(shared))
-        if bound & self._outside[0]:
-            declared.append(ast.Global(sorted(bound & self._outside[0])))
-        made.body = [*place_at(declared, node), *inner]
-        return made
+        if bound_names & self._outside[0]:
+            declared.append(ast.Global(sorted(bound_names & self._outside[0])))
+        part.body = [*place_at(declared, node), *inner]
+        return part
 
     def _changed(self, node: ast.stmt, body: Sequence[ast.stmt]) -> _Changed:
         before, after = self._live.at[id(node)]
         names = UsedNames(body)
-        given = self._outside[0] | self._outside[1]
-        basic = {name for name in names.bound if name in before or name in after or name in given}
+        outer_names = self._outside[0] | self._outside[1]
+        basic = {name for name in names.bound if name in before or name in after or name in outer_names}
         composites = {text: one for text, one in names.written.items()
                       if all(name in before for name in support(one)) and root(text) not in names.bound}
         only_in = {name for name in basic if name in before and name not in after}
@@ -160,14 +160,14 @@ class Statements:
     def _call(self, name: str, node: ast.stmt, arguments: Sequence[Any], changed: _Changed,
               options: Sequence[tuple[str, ast.expr]] | None = None) -> ast.stmt:
         """The statement that runs the parts."""
-        given = [ast.Name(one.name, ast.Load()) if isinstance(one, ast.FunctionDef) else one for one in arguments]
-        given.append(ast.Tuple([ast.Constant(one) for one in changed.names], ast.Load()))
-        given.append(ast.Tuple(changed.composites, ast.Load()))
+        call_arguments = [ast.Name(one.name, ast.Load()) if isinstance(one, ast.FunctionDef) else one for one in arguments]
+        call_arguments.append(ast.Tuple([ast.Constant(one) for one in changed.names], ast.Load()))
+        call_arguments.append(ast.Tuple(changed.composites, ast.Load()))
         if options is None:
-            given.append(ast.Constant(changed.outputs))
+            call_arguments.append(ast.Constant(changed.outputs))
         else:
-            given.append(ast.Dict([ast.Constant(key) for key, _ in options], [value for _, value in options]))
-        call = ast.Expr(ast.Call(ast.Attribute(ast.Name('ag__', ast.Load()), name, ast.Load()), given, []))
+            call_arguments.append(ast.Dict([ast.Constant(key) for key, _ in options], [value for _, value in options]))
+        call = ast.Expr(ast.Call(ast.Attribute(ast.Name('ag__', ast.Load()), name, ast.Load()), call_arguments, []))
         for inner in ast.walk(call):
             if 'lineno' in inner._attributes and not hasattr(inner, 'lineno'):
                 ast.copy_location(inner, node)
@@ -182,12 +182,12 @@ def _owner(text: str, node: ast.Attribute | ast.Subscript) -> ast.expr:
         key, attribute = repr(node.attr), True
     else:
         key, attribute = ast.unparse(node.slice), False
-    made = ast.parse(f'lambda: ({text!r}, {value}, {key}, {attribute})', mode='eval').body
-    for inner in ast.walk(made):
+    reference = ast.parse(f'lambda: ({text!r}, {value}, {key}, {attribute})', mode='eval').body
+    for inner in ast.walk(reference):
         for field in ('lineno', 'col_offset', 'end_lineno', 'end_col_offset'):
             if hasattr(inner, field):
                 delattr(inner, field)
-    return made
+    return reference
 
 
 def _last_name(function: ast.expr) -> str:

@@ -13,8 +13,8 @@ from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices,
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 Step = Callable[[Any, Sequence[Any], Sequence[int], Sequence[bool]], tuple[Sequence[Any], int]]
-"""`step(node, output_gradients, sources, wanted)` applies one rule: (input gradients, id of the gradient call it was or 0).
-`sources` are the ids of the gradient calls whose results the output gradients sum; `wanted` says which input gradients
+"""`step(node, output_gradients, sources, needed)` applies one rule: (input gradients, id of the gradient call it was or 0).
+`sources` are the ids of the gradient calls whose results the output gradients sum; `needed` says which input gradients
 lead on to what is differentiated by."""
 
 
@@ -50,8 +50,8 @@ class Gradients:
 
     def sources(self, tensors: Iterable[Tensor]) -> Sequence[int]:
         """The gradient calls that gave parts of these tensors' gradients."""
-        known = self._sources
-        return [source for tensor in tensors for source in known.get(id(tensor), ())] if known else ()
+        source_ids = self._sources
+        return [source for tensor in tensors for source in source_ids.get(id(tensor), ())] if source_ids else ()
 
 
 def _sum(parts: Sequence[Any]) -> Any:
@@ -77,16 +77,16 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
     for node in nodes:
         outputs = node.outputs if not node.hidden else [*node.outputs, *node.hidden]
         if len(outputs) == 1:
-            known = parts.get(id(outputs[0]))
-            if known is None:
+            parts_of_output = parts.get(id(outputs[0]))
+            if parts_of_output is None:
                 continue
-            incoming: Sequence[Any] = known if len(known) == 1 else (gradients.of(outputs[0]),)
+            incoming: Sequence[Any] = parts_of_output if len(parts_of_output) == 1 else (gradients.of(outputs[0]),)
             sliced = type(incoming[0]) is IndexedSlices
         else:
-            found = [gradients.of(output) for output in outputs]
-            if all(gradient is None for gradient in found):
+            of_outputs = [gradients.of(output) for output in outputs]
+            if all(gradient is None for gradient in of_outputs):
                 continue
-            incoming = found if node.definition.sparse else fill_with_zeros(found, node.outputs)
+            incoming = of_outputs if node.definition.sparse else fill_with_zeros(of_outputs, node.outputs)
             sliced = any(type(gradient) is IndexedSlices for gradient in incoming)
         if sliced and not node.definition.slices:
             incoming = [*map(dense, incoming)]
@@ -94,14 +94,14 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
             continue
         inputs = node.inputs
         if reached is None or not node.definition.selective:
-            wanted = _ALL
+            needed = _ALL
         else:
             first, second = inputs
-            wanted = id(first) in reached, id(second) in reached
+            needed = id(first) in reached, id(second) in reached
         if plain:
-            outgoing, call = apply_gradient(node, incoming, wanted), 0
+            outgoing, call = apply_gradient(node, incoming, needed), 0
         else:
-            outgoing, call = step(node, incoming, gradients.sources(outputs), wanted)
+            outgoing, call = step(node, incoming, gradients.sources(outputs), needed)
         for i, gradient in enumerate(outgoing):
             if gradient is not None:
                 key = id(inputs[i])
@@ -125,7 +125,7 @@ def is_end(node: Any, reached: Container[int] | None) -> bool:
 
 
 class _All:
-    """`wanted` where every input's gradient is."""
+    """`needed` where every input's gradient is."""
 
     def __getitem__(self, index: int) -> bool:
         return True
@@ -145,7 +145,7 @@ def fill_with_zeros(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
 def nodes_between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list[Any], set[int]]:
     """The nodes that depend on a source, in reverse order of execution, and the ids of all tensors that do."""
     reached = set(map(id, sources))
-    found = []
+    path = []
     for node in nodes:
         for tensor in node.inputs:
             if id(tensor) in reached:
@@ -153,16 +153,16 @@ def nodes_between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list
                     reached.add(id(output))
                 if node.hidden:
                     reached.update(map(id, node.hidden))
-                found.append(node)
+                path.append(node)
                 break
-    found.reverse()
-    return found, reached
+    path.reverse()
+    return path, reached
 
 
 def plain_step(node: Node, incoming: Sequence[Any], sources: Sequence[int],
-               wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
+               needed: Sequence[bool]) -> tuple[Sequence[Any], int]:
     """Apply the rule, unwatched."""
-    return apply_gradient(node, incoming, wanted), 0
+    return apply_gradient(node, incoming, needed), 0
 
 
 def zeros_like(tensor: Tensor) -> Any:

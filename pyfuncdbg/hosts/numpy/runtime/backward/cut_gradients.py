@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import no_gradient
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
-ASKED, LOST = 'gradient asked', 'gradient lost'
+GRADIENT_REQUESTED, GRADIENT_LOST = 'gradient asked', 'gradient lost'
 """Kinds of the facts: each source of a pass, and each whose gradient is None."""
 
 
@@ -29,7 +29,7 @@ class BackwardTraversal(NamedTuple):
         inputs: The tensors that such a one depends on, in order of its inputs.
     """
 
-    made: Callable[[Any], Any]
+    producer: Callable[[Any], Any]
     inputs: Callable[[Any], Sequence[Any]]
 
 
@@ -40,31 +40,31 @@ def in_graph(inputs: Callable[[Any], Sequence[Any]]) -> BackwardTraversal:
 
 def in_tape(nodes: Sequence[Any]) -> BackwardTraversal:
     """Backward search through the nodes of a tape."""
-    known: Mapping[int, Any] = {id(output): node for node in nodes for output in node.outputs}
-    return BackwardTraversal(lambda tensor: known.get(id(tensor)), lambda node: node.inputs)
+    node_by_output: Mapping[int, Any] = {id(output): node for node in nodes for output in node.outputs}
+    return BackwardTraversal(lambda tensor: node_by_output.get(id(tensor)), lambda node: node.inputs)
 
 
-def count_lost(targets: Sequence[Any], given: Sequence[Any], sources: Sequence[Any], found: Sequence[Any],
+def count_lost(targets: Sequence[Any], things: Sequence[Any], sources: Sequence[Any], gradients: Sequence[Any],
                ways: BackwardTraversal) -> None:
     """Count the sources of a pass, and those whose gradient is None because of a Python function.
 
     Args:
         targets: Tensors.
-        given: The sources as the program gave them,
+        things: The sources as the program gave them,
         sources: as tensors,
-        found: and their gradients.
+        gradients: and their gradients.
         ways: From targets to sources.
     """
-    asked = (creation_stack() or (Frame('', 0, ''),))[-1]
-    for thing, source, gradient in zip(given, sources, found, strict=True):
+    caller = (creation_stack() or (Frame('', 0, ''),))[-1]
+    for thing, source, gradient in zip(things, sources, gradients, strict=True):
         name = _name(thing)
-        fact_counter.add(ASKED, asked.filename, asked.line, source=name)
+        fact_counter.add(GRADIENT_REQUESTED, caller.filename, caller.line, source=name)
         culprit = _culprit(targets, source, ways) if gradient is None and _is_differentiable(source) else None
         if culprit is not None:
             place = culprit.stack[-1] if culprit.stack else Frame('', 0, '')
             function = getattr(culprit.attrs.get('_py_function'), 'func', None)
-            fact_counter.add(LOST, place.filename, place.line, source=name, asked_filename=asked.filename,
-                             asked_line=asked.line,
+            fact_counter.add(GRADIENT_LOST, place.filename, place.line, source=name, asked_filename=caller.filename,
+                             asked_line=caller.line,
                              function=str(getattr(function, '__name__', None) or type(function).__name__))
 
 
@@ -102,15 +102,15 @@ def _way(targets: Sequence[Any], source: Any, ways: BackwardTraversal) -> list[t
     stop_gradient; each with the place of the input that is on it."""
     back: dict[int, tuple[Any, int, Any]] = {}      # tensor: the node that uses it, where, and what of that leads on
     waiting = deque(targets)
-    seen = {id(target) for target in targets}
-    while waiting and id(source) not in seen:
+    visited = {id(target) for target in targets}
+    while waiting and id(source) not in visited:
         tensor = waiting.popleft()
-        node = ways.made(tensor)
-        for place, used in enumerate(ways.inputs(node) if node is not None and _leads_on(node) else ()):
-            if id(used) not in seen:
-                seen.add(id(used))
-                back[id(used)] = node, place, tensor
-                waiting.append(used)
+        node = ways.producer(tensor)
+        for place, input_tensor in enumerate(ways.inputs(node) if node is not None and _leads_on(node) else ()):
+            if id(input_tensor) not in visited:
+                visited.add(id(input_tensor))
+                back[id(input_tensor)] = node, place, tensor
+                waiting.append(input_tensor)
     way: list[tuple[Any, int]] = []
     while id(source) in back:
         node, place, source = back[id(source)]
@@ -120,9 +120,9 @@ def _way(targets: Sequence[Any], source: Any, ways: BackwardTraversal) -> list[t
 
 def _name(thing: Any) -> str:
     """The name of a variable or symbolic tensor; for another its name on the program's line."""
-    own = None if isinstance(thing, EagerTensor) else getattr(thing, 'name', None)
-    if isinstance(own, str) and own:
-        return own.removesuffix(':0')
+    own_name = None if isinstance(thing, EagerTensor) else getattr(thing, 'name', None)
+    if isinstance(own_name, str) and own_name:
+        return own_name.removesuffix(':0')
     frame = outside_machinery(sys._getframe(1)) or sys._getframe(1)
     names = (*frame.f_locals.items(), *frame.f_globals.items())
     return next((name for name, value in names if value is thing and not name.startswith('_')), 'a tensor')

@@ -56,23 +56,23 @@ class GradientStep:
 def graph_step(graph: Graph, gated: bool = False) -> Step:
     """A step that adds the rule's nodes to `graph`, which is current, in a scope of their own, and notes them there; where
     gated, what it gives is used only when all of it is there."""
-    made: dict[int, Any] = {}
+    step_of_tensor: dict[int, Any] = {}
 
-    def step(node: Any, incoming: Sequence[Any], _: Sequence[int], wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
+    def step(node: Any, incoming: Sequence[Any], _: Sequence[int], needed: Sequence[bool]) -> tuple[Sequence[Any], int]:
         forward = getattr(node, 'op', None) or node
         graph.changed()
         with graph.name_scope(f'{forward.name}_grad'):
-            outgoing = apply_gradient(node, incoming, wanted)
+            outgoing = apply_gradient(node, incoming, needed)
             _fit(forward, outgoing)
             if gated and sum(gradient is not None for gradient in outgoing) > 1:
                 outgoing = _gate(graph, outgoing)
-        feeding = dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made)
+        feeding = dict.fromkeys(step_of_tensor[id(g)] for g in _parts(incoming) if id(g) in step_of_tensor)
         for gradient in map(_tensor, outgoing):
             if isinstance(gradient, SymbolicTensor):
-                made[id(gradient)] = forward
+                step_of_tensor[id(gradient)] = forward
         record = graph.standing_for(node.hidden[0]) if node.hidden else None
-        shown = [*map(_tensor, incoming)], [*map(_tensor, outgoing)]
-        graph.gradient_steps.append(GradientStep(forward, *shown, list(feeding), record))
+        values = [*map(_tensor, incoming)], [*map(_tensor, outgoing)]
+        graph.gradient_steps.append(GradientStep(forward, *values, list(feeding), record))
         return outgoing, 0
     return step
 
@@ -104,7 +104,7 @@ def _gate(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
     with graph.name_scope('tuple'):
         with graph.control_dependencies([_tensor(gradient) for gradient in outgoing if gradient is not None]):
             gate = apply(GATE, (), None, 'group_deps')
-        found = []
+        gated = []
         for gradient in outgoing:
             tensor = _tensor(gradient)
             if tensor is not None:
@@ -112,19 +112,19 @@ def _gate(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
                     tensor = apply(IDENTITY, (tensor,), None, 'control_dependency')
                 if isinstance(gradient, IndexedSlices):
                     tensor = IndexedSlices(tensor, gradient.indices, gradient.dense_shape)
-            found.append(tensor)
-        return found
+            gated.append(tensor)
+        return gated
 
 
 def _parts(tensors: Iterable[Any]) -> list[Any]:
     """Gradients, and the summands of those that are sums."""
-    found = []
+    parts = []
     for tensor in map(_tensor, tensors):
         if tensor is not None:
-            found.append(tensor)
+            parts.append(tensor)
             if isinstance(tensor, SymbolicTensor) and tensor.op.type == SUM:
-                found.extend(tensor.op.inputs)
-    return found
+                parts.extend(tensor.op.inputs)
+    return parts
 
 
 _eager_sites: dict[tuple[str, str, str], CallSite] = {}
@@ -133,10 +133,10 @@ _eager_sites: dict[tuple[str, str, str], CallSite] = {}
 def watched_step(run: Run) -> Step:
     """A step that is a call of kind 'gradient', linked to the calls its gradients come from."""
     def step(node: Node, incoming: Sequence[Any], sources: Sequence[int],
-             wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
+             needed: Sequence[bool]) -> tuple[Sequence[Any], int]:
         if not hooks.gradient:
-            return plain_step(node, incoming, sources, wanted)
-        return gradient_call(run, eager_gradient_site(node), lambda *dys: apply_gradient(node, dys, wanted),
+            return plain_step(node, incoming, sources, needed)
+        return gradient_call(run, eager_gradient_site(node), lambda *dys: apply_gradient(node, dys, needed),
                              incoming, getattr(node, 'call', 0), sources)
     return step
 
@@ -170,11 +170,11 @@ def eager_gradient_site(node: Any) -> CallSite:
 def gradient_call(run: Run, site: CallSite, rule: Callable[..., Sequence[Any]], incoming: Sequence[Any], forward: int,
                   sources: Sequence[int]) -> tuple[Sequence[Any], int]:
     """Run one backward step through the hooks: (its outputs, its call id)."""
-    made: list[int] = []
+    call_ids: list[int] = []
 
     def compute(*dys: Any) -> Sequence[Any]:
-        made.append(current_call(site))
+        call_ids.append(current_call(site))
         return rule(*dys)
 
     outputs = invoke(site, compute, run, list(incoming), forward, sources)
-    return outputs, made[-1] if made else 0
+    return outputs, call_ids[-1] if call_ids else 0

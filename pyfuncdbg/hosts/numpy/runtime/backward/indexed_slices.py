@@ -203,9 +203,9 @@ def as_slices(gradient: Any, kind: SlicesType, source: Any) -> Any:
             source = apply(READ, (source,), {'dtype': kind.dtype, 'shape': kind.shape})
         gradient = apply(ZEROS, (source,))
     if not isinstance(gradient, IndexedSlices):
-        whole, rows = apply(SHAPE, (gradient,), {'out_type': int32}), gradient.shape[0]
-        limit = whole[0] if rows is None else _number(rows)
-        gradient = IndexedSlices(gradient, apply(RANGE, (_number(0), limit, _number(1))), whole)
+        dense_shape, rows = apply(SHAPE, (gradient,), {'out_type': int32}), gradient.shape[0]
+        limit = dense_shape[0] if rows is None else _number(rows)
+        gradient = IndexedSlices(gradient, apply(RANGE, (_number(0), limit, _number(1))), dense_shape)
     if gradient.indices.dtype is kind.indices:
         return gradient
     return IndexedSlices(gradient.values, apply(CAST, (gradient.indices,), {'DstT': kind.indices}), gradient.dense_shape)

@@ -31,11 +31,11 @@ class ClusterSpec:
 
     def as_dict(self) -> dict[str, Any]:
         """By job: a list of addresses, or a mapping where the indices are not 0, 1, ..."""
-        found: dict[str, Any] = {}
+        jobs: dict[str, Any] = {}
         for job, tasks in self._jobs.items():
             dense = tasks and sorted(tasks) == list(range(len(tasks)))
-            found[job] = [tasks[i] for i in range(len(tasks))] if dense else dict(tasks)
-        return found
+            jobs[job] = [tasks[i] for i in range(len(tasks))] if dense else dict(tasks)
+        return jobs
 
     def as_cluster_def(self) -> Any:
         """A ClusterDef."""
@@ -106,8 +106,8 @@ class ClusterSpec:
         raise TypeError("unhashable type: 'ClusterSpec'")
 
     def __repr__(self) -> str:
-        shown = self.as_dict()
-        return f'ClusterSpec({{{", ".join(f"{job!r}: {shown[job]!r}" for job in sorted(shown))}}})'
+        jobs = self.as_dict()
+        return f'ClusterSpec({{{", ".join(f"{job!r}: {jobs[job]!r}" for job in sorted(jobs))}}})'
 
 
 def _text(value: Any, what: str) -> Any:

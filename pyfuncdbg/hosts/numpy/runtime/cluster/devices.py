@@ -63,11 +63,11 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     Raises:
         ValueError: A device that is not there, or no CPU is left.
     """
-    wanted: Sequence[Any] = devices if isinstance(devices, (list, tuple)) else [] if devices is None else [devices]
-    for device in wanted:
+    visible: Sequence[Any] = devices if isinstance(devices, (list, tuple)) else [] if devices is None else [devices]
+    for device in visible:
         if device not in list_physical_devices():
             raise ValueError(f'Unrecognized device: {device!r}')
-    if device_type in (None, 'CPU') and not wanted:
+    if device_type in (None, 'CPU') and not visible:
         raise ValueError('The CPU cannot be made invisible: everything runs on it.')
 
 

@@ -51,11 +51,11 @@ def device_for(name: str, devices: Devices, soft: bool) -> DeviceSpecV2 | None:
     Raises:
         ValueError: No device name.
     """
-    wanted = parse_device(name)
-    for attempt in (wanted, DeviceSpecV2(wanted.job, wanted.replica, wanted.task)) if soft else (wanted,):
+    requested = parse_device(name)
+    for attempt in (requested, DeviceSpecV2(requested.job, requested.replica, requested.task)) if soft else (requested,):
         for device in (devices.home, *devices.available):
-            if all(part is None or part == own or part == '*'
-                   for part, own in zip(attempt.parts(), device.parts(), strict=True)):
+            if all(part is None or part == device_part or part == '*'
+                   for part, device_part in zip(attempt.parts(), device.parts(), strict=True)):
                 return device
     return None
 

@@ -34,11 +34,11 @@ class _Task:
         held: The socket that keeps the port.
     """
 
-    def __init__(self, cluster: ClusterSpec, job: str, index: int, held: Any) -> None:
+    def __init__(self, cluster: ClusterSpec, job: str, index: int, reserved: Any) -> None:
         self.cluster = cluster
         self.device = DeviceSpecV2(job, 0, index, 'CPU', 0)
         self.variables: dict[Any, Any] = {}
-        self.held = held
+        self.reserved = reserved
 
 
 class Server:
@@ -72,9 +72,9 @@ class Server:
             raise InternalError(None, None, f'Job "{message.job_name}" was not defined in cluster')
         if message.task_index not in cluster.task_indices(message.job_name):
             raise InternalError(None, None, f'Task {message.task_index} was not defined in job "{message.job_name}"')
-        host, held = _bind_port(cluster.task_address(message.job_name, message.task_index))
-        self._address = f'{host}:{held.getsockname()[1]}'
-        self._task = _Task(cluster, message.job_name, message.task_index, held)
+        host, reserved = _bind_port(cluster.task_address(message.job_name, message.task_index))
+        self._address = f'{host}:{reserved.getsockname()[1]}'
+        self._task = _Task(cluster, message.job_name, message.task_index, reserved)
         self._task.cluster._jobs[message.job_name][message.task_index] = self._address
         if start:
             self.start()
@@ -104,7 +104,7 @@ class Server:
         return Server({'localhost': ['localhost:0']}, protocol='grpc', config=config, start=start)
 
 
-def server_def(given: Any, job_name: Any, task_index: Any, protocol: Any) -> Any:
+def server_def(definition: Any, job_name: Any, task_index: Any, protocol: Any) -> Any:
     """A ServerDef of what a server is made with.
 
     Raises:
@@ -113,11 +113,11 @@ def server_def(given: Any, job_name: Any, task_index: Any, protocol: Any) -> Any
     """
     from pyfuncdbg.hosts.numpy.graph.proto.messages import ServerDef
     message = ServerDef()
-    if isinstance(given, ServerDef):
-        message.CopyFrom(given)
+    if isinstance(definition, ServerDef):
+        message.CopyFrom(definition)
     else:
         try:
-            message.cluster.CopyFrom(ClusterSpec(given).as_cluster_def())
+            message.cluster.CopyFrom(ClusterSpec(definition).as_cluster_def())
         except TypeError:
             raise TypeError('Could not convert `server_or_cluster_def` to a `tf.train.ServerDef` or '
                             '`tf.train.ClusterSpec`.') from None
@@ -130,7 +130,7 @@ def server_def(given: Any, job_name: Any, task_index: Any, protocol: Any) -> Any
         message.job_name = next(iter(jobs))
     if task_index is not None:
         message.task_index = task_index
-    elif not isinstance(given, ServerDef):
+    elif not isinstance(definition, ServerDef):
         if message.job_name not in jobs:
             raise ValueError(f'No such job in cluster: {message.job_name!r}')
         tasks = jobs[message.job_name].tasks
@@ -152,13 +152,13 @@ def _bind_port(address: str) -> tuple[str, Any]:
     host, colon, port = address.rpartition(':')
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise InternalError(None, None, f'Could not parse port for local server from "{address}".')
-    held = socket.socket()
+    reserved = socket.socket()
     try:
-        held.bind(('', int(port)))
+        reserved.bind(('', int(port)))
     except OSError as error:
-        held.close()
+        reserved.close()
         raise UnknownError(None, None, f'Could not start gRPC server: {address}: {error.strerror}') from error
-    return host, held
+    return host, reserved
 
 
 # ---------------------------------------------------------------- sessions on servers
@@ -173,8 +173,8 @@ class Resources(dict[Any, Any]):
         devices: The tasks of this process that the session's server knows of, and its own as home.
     """
 
-    def __init__(self, target: str, own: Mapping[Any, Any]) -> None:
-        super().__init__(own)
+    def __init__(self, target: str, own_resources: Mapping[Any, Any]) -> None:
+        super().__init__(own_resources)
         self._by_device = _cluster_of(target)
         self._home = _find_server(target).device
         self.devices = self._devices()
@@ -218,9 +218,9 @@ def check_function(ops: Iterable[Operation]) -> None:
     Raises:
         InvalidArgumentError: One has not.
     """
-    here = Devices((LOCAL, *(task.device for task in list(_tasks.values()))))
+    devices = Devices((LOCAL, *(task.device for task in list(_tasks.values()))))
     for op in in_order(ops):
-        if op.device and device_for(op.device, here, get_soft_device_placement()) is None:
+        if op.device and device_for(op.device, devices, get_soft_device_placement()) is None:
             raise InvalidArgumentError(None, None, unplaceable(op, Devices()))
 
 
@@ -249,14 +249,14 @@ def _find_server(target: str) -> _Task:
 
 def _cluster_of(target: str) -> dict[DeviceSpecV2, _Task]:
     """The tasks of this process that are in the cluster of a server, by device, its own first."""
-    own = _find_server(target)
-    found = {own.device: own}
-    for job in own.cluster.jobs:
-        for address in own.cluster.job_tasks(job):
+    own_task = _find_server(target)
+    tasks = {own_task.device: own_task}
+    for job in own_task.cluster.jobs:
+        for address in own_task.cluster.job_tasks(job):
             task = _tasks.get(address)
             if task is not None and task.device.job == job:
-                found.setdefault(task.device, task)
-    return found
+                tasks.setdefault(task.device, task)
+    return tasks
 
 
 def reset(target: str, containers: Any = None) -> None:

@@ -68,9 +68,9 @@ class Branches:
             if branch.graph is graph:
                 yield from ((branch.outputs[result], place) for place, result in enumerate(results) if result >= 0)
 
-    def kept(self) -> list[list[Tensor]]:
+    def intermediates(self) -> list[list[Tensor]]:
         """Values that each branch keeps for a gradient."""
-        return [list(branch.kept()) for branch in self.branches]
+        return [list(branch.intermediates()) for branch in self.branches]
 
 
 # ---------------------------------------------------------------- running
@@ -86,36 +86,37 @@ def _select_branch(selector: Any, branches: Branches, two: bool) -> int:
 
 
 def _kernel(two: bool) -> Any:
-    def run(execution: Execution, selector: Any, *values: Any, _py_branches: Branches, asked: Sequence[bool] = (),
+    def run(execution: Execution, selector: Any, *values: Any, _py_branches: Branches, hidden_needed: Sequence[bool] = (),
             owned: Any = (), record: bool = False) -> Any:
         index = _select_branch(selector, _py_branches, two)
         branch = _py_branches.branches[index]
         fed = [values[i] for i in _py_branches.feeds[index]]
         if not record:
-            found: Sequence[Any] = run_inner(branch.plan(()), execution, fed)
-            kept: list[Any] = []
+            results: Sequence[Any] = run_inner(branch.plan(()), execution, fed)
+            intermediates: list[Any] = []
         else:
-            places, hidden = _places(_py_branches, index, asked)
-            found = run_inner(branch.plan(tuple(places)), execution, fed)
+            places, hidden = _places(_py_branches, index, hidden_needed)
+            results = run_inner(branch.plan(tuple(places)), execution, fed)
             count = len(branch.outputs)
-            kept = [absent(dtype) if wanted else None for wanted, dtype in zip(asked, hidden, strict=True)]
-            first = sum(len(other.kept()) for other in _py_branches.branches[:index])
+            intermediates = [absent(dtype) if is_needed else None for is_needed,
+                             dtype in zip(hidden_needed, hidden, strict=True)]
+            first = sum(len(other.intermediates()) for other in _py_branches.branches[:index])
             offset = len(branch.inputs) + len(branch.graph.captures) + count
-            for place, value in zip(places, found[count:], strict=True):
-                kept[first + place - offset] = value
-        outputs = [found[place] if place >= 0 else zero_of(values[-1 - place]) for place in _py_branches.results[index]]
-        return RecordedResult(outputs, kept) if record else outputs
+            for place, value in zip(places, results[count:], strict=True):
+                intermediates[first + place - offset] = value
+        outputs = [results[place] if place >= 0 else zero_of(values[-1 - place]) for place in _py_branches.results[index]]
+        return RecordedResult(outputs, intermediates) if record else outputs
     return run
 
 
-def _places(branches: Branches, index: int, asked: Sequence[bool]) -> tuple[list[int], list[DType]]:
+def _places(branches: Branches, index: int, hidden_needed: Sequence[bool]) -> tuple[list[int], list[DType]]:
     """The places of the values that are asked for among those of the taken branch, and the dtypes of all hidden outputs."""
-    kept = branches.kept()
+    intermediates = branches.intermediates()
     branch = branches.branches[index]
     offset = len(branch.inputs) + len(branch.graph.captures) + len(branch.outputs)
-    first = sum(map(len, kept[:index]))
-    return ([offset + i for i in range(len(kept[index])) if asked[first + i]],
-            [tensor.dtype for one in kept for tensor in one])
+    first = sum(map(len, intermediates[:index]))
+    return ([offset + i for i in range(len(intermediates[index])) if hidden_needed[first + i]],
+            [tensor.dtype for one in intermediates for tensor in one])
 
 
 def absent(dtype: DType) -> Any:
@@ -132,10 +133,10 @@ def choose(op_type: str, selector: Any, tensors: Sequence[Any], branches: Branch
     names = [FunctionName(branch.name) for branch in branches.branches]
     functions: dict[str, Any] = ({'then_branch': names[0], 'else_branch': names[1]} if op_type in (IF, STATELESS_IF) else
                                  {'branches': names})
-    made = apply(op_type, (selector, *tensors), {
+    outputs = apply(op_type, (selector, *tensors), {
         **functions, 'Tin': [t.dtype for t in tensors], 'Tout': [dtype for dtype, _ in branches.types],
         'output_shapes': [shape for _, shape in branches.types], **attrs, '_py_branches': branches}, name)
-    return made if isinstance(made, list) else []
+    return outputs if isinstance(outputs, list) else []
 
 
 class InputPool:
@@ -147,11 +148,11 @@ class InputPool:
 
     def place(self, tensor: Any) -> int:
         """The index of a tensor among them."""
-        found = self._places.get(id(tensor))
-        if found is None:
-            found = self._places[id(tensor)] = len(self.tensors)
+        place = self._places.get(id(tensor))
+        if place is None:
+            place = self._places[id(tensor)] = len(self.tensors)
             self.tensors.append(tensor)
-        return found
+        return place
 
 
 def _restore_branches(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
@@ -168,7 +169,7 @@ def _restore_branches(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> At
 
 
 def _hidden(node: Node) -> Sequence[Output]:
-    return [(t.dtype, t.shape) for kept in node.attrs['_py_branches'].kept() for t in kept]
+    return [(t.dtype, t.shape) for intermediates in node.attrs['_py_branches'].intermediates() for t in intermediates]
 
 
 def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
@@ -179,24 +180,26 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     pool, first = InputPool(), 0
     places, values = [], []                     # of each branch: where gradients come in, what there is of the forward call
     for number, branch in enumerate(branches.branches):
-        kept = len(branch.kept())
-        known = [*(inputs[i] for i in branches.feeds[number]), *[None] * len(branch.outputs), *hidden[first:first + kept]]
-        offset = len(known) - kept - len(branch.outputs)
+        count_kept = len(branch.intermediates())
+        known_values = [*(inputs[i] for i in branches.feeds[number]), *[None] * len(branch.outputs),
+                        *hidden[first:first + count_kept]]
+        offset = len(known_values) - count_kept - len(branch.outputs)
         for k, place in enumerate(branches.results[number]):
             if place >= 0:
-                known[offset + place] = node.outputs[k]
+                known_values[offset + place] = node.outputs[k]
         seeds = [(offset + place, incoming[k]) for k, place in enumerate(branches.results[number])
                  if place >= 0 and incoming[k] is not None]
-        seeds += [(len(known) - kept + i, g) for i, g in enumerate(incoming[count + first:count + first + kept])
+        seeds += [(len(known_values) - count_kept + i, g) for i,
+                  g in enumerate(incoming[count + first:count + first + count_kept])
                   if g is not None]
         places.append(seeds)
-        values.append(known)
-        first += kept
-    made = _backwards(branches, inputs, [[place for place, _ in seeds] for seeds in places])
+        values.append(known_values)
+        first += count_kept
+    backwards = _backwards(branches, inputs, [[place for place, _ in seeds] for seeds in places])
     feeds = [tuple(pool.place(t) for t in (*(seed for _, seed in seeds),
-                                           *(known[n] if isinstance(n, int) else n for n in one.needed)))
-             for one, seeds, known in zip(made, places, values, strict=True)]
-    return [None, *_differentiate(node, made, feeds, pool)]
+                                           *(known_values[n] if isinstance(n, int) else n for n in one.needed)))
+             for one, seeds, known_values in zip(backwards, places, values, strict=True)]
+    return [None, *_differentiate(node, backwards, feeds, pool)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +214,7 @@ class _Backward:
 
     trace: TracedFunction
     needed: list[Any]
-    found: dict[int, Any]
+    place_by_input: dict[int, Any]
 
     @classmethod
     def of(cls, branch: TracedFunction, feeds: Sequence[int], targets: Sequence[int], slices: Any, absent: Any) -> _Backward:
@@ -223,23 +226,24 @@ class _Backward:
 
     def types(self, i: int) -> list[Output]:
         """The output types of the gradient of an input."""
-        return [(self.trace.outputs[place].dtype, self.trace.outputs[place].shape) for place in _parts(self.found[i])]
+        return [(self.trace.outputs[place].dtype,
+                 self.trace.outputs[place].shape) for place in _parts(self.place_by_input[i])]
 
 
 def _backwards(branches: Branches, inputs: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[_Backward]:
     """The backward functions of all branches; a gradient that is slices in one is slices in all, as in TensorFlow."""
-    made = [_Backward.of(branch, feeds, places, None, ())
-            for branch, feeds, places in zip(branches.branches, branches.feeds, targets, strict=True)]
+    backwards = [_Backward.of(branch, feeds, places, None, ())
+                 for branch, feeds, places in zip(branches.branches, branches.feeds, targets, strict=True)]
     sliced: dict[int, SlicesType] = {}
-    for one in made:
-        for i, place in one.found.items():
+    for one in backwards:
+        for i, place in one.place_by_input.items():
             if isinstance(place, IndexedSlices):
                 values, indices = one.trace.outputs[place.values], one.trace.outputs[place.indices]
                 wide = int64 in (indices.dtype, sliced[i].indices if i in sliced else None)
                 rows = UNKNOWN if values.shape.sizes is None else TensorShape((None, *values.shape.sizes[1:]))
                 sliced[i] = SlicesType(values.dtype, rows, int64 if wide else indices.dtype)
     if not sliced:
-        return made
+        return backwards
     return [_Backward.of(branch, feeds, places, tuple((at, sliced[i]) for at, i in enumerate(feeds) if i in sliced),
                          [(i, inputs[i], kind) for i, kind in sliced.items() if i not in feeds])
             for branch, feeds, places in zip(branches.branches, branches.feeds, targets, strict=True)]
@@ -256,24 +260,25 @@ def _differentiate(node: Node, backwards: Sequence[_Backward], feeds: Sequence[t
                    pool: InputPool) -> list[Any]:
     """The gradients of the inputs, from the node that runs the backward branches."""
     selector, *inputs = node.inputs
-    reached = sorted({i for one in backwards for i in one.found})
+    reached = sorted({i for one in backwards for i in one.place_by_input})
     if not reached:
         return [None] * len(inputs)
     types: list[Output] = []
     for i in reached:
-        kinds = [one.types(i) for one in backwards if i in one.found]
+        kinds = [one.types(i) for one in backwards if i in one.place_by_input]
         types += [(dtype, common([kind[k][1] for kind in kinds])) for k, (dtype, _) in enumerate(kinds[0])]
     results = tuple(tuple(place for i in reached
-                          for place in (_parts(one.found[i]) if i in one.found else [-1 - pool.place(inputs[i])]))
+                          for place in (_parts(one.place_by_input[i]) if i in one.place_by_input
+                                        else [-1 - pool.place(inputs[i])]))
                     for one in backwards)
-    made = Branches(tuple(one.trace for one in backwards), tuple(feeds), results, tuple(types))
+    backward_branches = Branches(tuple(one.trace for one in backwards), tuple(feeds), results, tuple(types))
     two = node.type in (IF, STATELESS_IF)
     stateful = any(has_state(one.trace.graph) for one in backwards)
     kind = (IF if stateful else STATELESS_IF) if two else (CASE if stateful else STATELESS_CASE)
-    outputs = iter(choose(kind, selector, pool.tensors, made, {}))
+    outputs = iter(choose(kind, selector, pool.tensors, backward_branches, {}))
     gradients: list[Any] = [None] * len(inputs)
     for i in reached:
-        first = next(one.found[i] for one in backwards if i in one.found)
+        first = next(one.place_by_input[i] for one in backwards if i in one.place_by_input)
         parts = [apply(IDENTITY, (next(outputs),)) for _ in _parts(first)]
         gradients[i] = IndexedSlices(*parts) if isinstance(first, IndexedSlices) else parts[0]
     return gradients
@@ -285,5 +290,6 @@ def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
 
 for _name in (IF, STATELESS_IF, CASE, STATELESS_CASE):
     register(OpDef(_name, _kernel(_name in (IF, STATELESS_IF)), _types, _gradient, outputs=-1,
-                   stateful=_name in (IF, CASE), kernel_attrs=('_py_branches', 'asked'), in_execution=True, hidden=_hidden,
+                   stateful=_name in (IF, CASE), kernel_attrs=('_py_branches', 'hidden_needed'), in_execution=True,
+                   hidden=_hidden,
                    python=True, sealed=True, sparse=True, restore=_restore_branches))

@@ -55,7 +55,7 @@ class _Incoming:
     fixed: list[Any]
     stacked: list[Any]
     summed: list[Any]
-    kept: list[Any]
+    intermediates: list[Any]
 
     @classmethod
     def of(cls, node: Node, loop: Loop, fixed: int, grads: Sequence[Any]) -> _Incoming:
@@ -64,9 +64,9 @@ class _Incoming:
 
         def some(count: int) -> list[Any]:
             return [next(parts) for _ in range(count)]
-        carried, passed = some(loop.carried), some(fixed if loop.condition is not None else 0)
+        carried, fixed_grads = some(loop.carried), some(fixed if loop.condition is not None else 0)
         stacked, summed, _ = some(len(loop.stacked)), some(len(loop.summed)), some(1)
-        return cls(carried, passed or [None] * fixed, stacked, summed, list(parts))
+        return cls(carried, fixed_grads or [None] * fixed, stacked, summed, list(parts))
 
 
 class _Inputs:
@@ -106,13 +106,13 @@ def gradient(node: Node, *grads: Any) -> Sequence[Any]:
         feeds = _seeds(node, loop, incoming, reached, targets, inputs)
         feeds += [_add_forward_value(node, loop, n, inputs) for n in needed]
         _add_backward_loop(node, loop, backward, reached, inputs, feeds, outcome)
-    for i, passed in enumerate(incoming.fixed):
+    for i, fixed_grad in enumerate(incoming.fixed):
         place = loop.carried + loop.items + i
-        if passed is not None:
-            outcome[place] = passed if outcome[place] is None else apply(SUM, (outcome[place], passed))
-    return [None, None, *(zeros_like(tensor) if found is None and tensor.dtype.is_trainable and
-                          tensor.dtype.is_numpy_compatible else found
-                          for tensor, found in zip(pool, outcome, strict=True))]
+        if fixed_grad is not None:
+            outcome[place] = fixed_grad if outcome[place] is None else apply(SUM, (outcome[place], fixed_grad))
+    return [None, None, *(zeros_like(tensor) if grad is None and tensor.dtype.is_trainable and
+                          tensor.dtype.is_numpy_compatible else grad
+                          for tensor, grad in zip(pool, outcome, strict=True))]
 
 
 def _backward(loop: Loop, incoming: _Incoming) -> tuple[TracedFunction, list[Any], list[int], list[tuple[str, int, int]]]:
@@ -127,15 +127,15 @@ def _backward(loop: Loop, incoming: _Incoming) -> tuple[TracedFunction, list[Any
         targets = [('carried', i, first + loop.next[i]) for i in sorted(reached)]
         targets += [('stacked', i, first + loop.stacked[i]) for i, g in enumerate(incoming.stacked) if g is not None]
         targets += [('summed', i, first + loop.summed[i][0]) for i, g in enumerate(incoming.summed) if g is not None]
-        targets += [('kept', i, i) for i, g in enumerate(incoming.kept) if g is not None]
+        targets += [('intermediates', i, i) for i, g in enumerate(incoming.intermediates) if g is not None]
         filled = [i for i, place in enumerate(loop.feeds) if place in reached]
         backward, needed = body.backward([place for _, _, place in targets], filled)
         packed = backward.pack(range(len(backward.outputs)))
-        found = {place for place, output in zip(loop.feeds, packed, strict=True)
-                 if output is not None and place < loop.carried}
-        if found <= reached:
+        places = {place for place, output in zip(loop.feeds, packed, strict=True)
+                  if output is not None and place < loop.carried}
+        if places <= reached:
             return backward, needed, sorted(reached), targets
-        reached |= found
+        reached |= places
 
 
 def _seeds(node: Node, loop: Loop, incoming: _Incoming, reached: Sequence[int], targets: Sequence[tuple[str, int, int]],
@@ -144,12 +144,12 @@ def _seeds(node: Node, loop: Loop, incoming: _Incoming, reached: Sequence[int], 
     feeds = []
     for kind, i, _ in targets:
         if kind == 'carried':
-            given = incoming.carried[i]
-            feeds.append(inputs.add('carried', zeros_like(node.outputs[2 + i]) if given is None else given))
+            carried_grad = incoming.carried[i]
+            feeds.append(inputs.add('carried', zeros_like(node.outputs[2 + i]) if carried_grad is None else carried_grad))
         elif kind == 'summed':
             feeds.append(inputs.add('fixed', incoming.summed[i]))
         else:
-            feeds.append(inputs.add('items', (incoming.stacked if kind == 'stacked' else incoming.kept)[i]))
+            feeds.append(inputs.add('items', (incoming.stacked if kind == 'stacked' else incoming.intermediates)[i]))
     return feeds
 
 
@@ -168,23 +168,24 @@ def _add_backward_loop(node: Node, loop: Loop, backward: TracedFunction, reached
     """Add the backward loop; puts what it gives into `outcome`, by the place in the forward loop's pool."""
     pool = node.inputs[2:]
     packed = backward.pack(range(len(backward.outputs)))
-    found = {place: output for place, output in zip(loop.feeds, packed, strict=True) if output is not None}
-    items = [place for place in found if loop.carried <= place < loop.carried + loop.items]
-    fixed = [place for place in found if place >= loop.carried + loop.items]
+    output_by_place = {place: output for place, output in zip(loop.feeds, packed, strict=True) if output is not None}
+    items = [place for place in output_by_place if loop.carried <= place < loop.carried + loop.items]
+    fixed = [place for place in output_by_place if place >= loop.carried + loop.items]
     likes = [inputs.add('fixed', pool[place]) for place in fixed]
     types: list[Output] = [(int32, _SCALAR), (int32, _SCALAR)]
     types += [(node.outputs[2 + i].dtype, node.outputs[2 + i].shape) for i in reached]
     types += [(variant, _SCALAR)] * len(items)
-    types += [(backward.outputs[found[place]].dtype, backward.outputs[found[place]].shape) for place in fixed]
-    made = Loop(
+    types += [(backward.outputs[output_by_place[place]].dtype,
+               backward.outputs[output_by_place[place]].shape) for place in fixed]
+    backward_loop = Loop(
         condition=None, body=backward, carried=len(inputs.parts['carried']), items=len(inputs.parts['items']), asks=(),
-        feeds=tuple(inputs.place(where) for where in feeds), next=tuple(found[i] for i in reached),
-        stacked=tuple(found[place] for place in items),
-        summed=tuple((found[place], inputs.place(like)) for place, like in zip(fixed, likes, strict=True)),
+        feeds=tuple(inputs.place(where) for where in feeds), next=tuple(output_by_place[i] for i in reached),
+        stacked=tuple(output_by_place[place] for place in items),
+        summed=tuple((output_by_place[place], inputs.place(like)) for place, like in zip(fixed, likes, strict=True)),
         limited=True, backwards=not loop.backwards, types=tuple(types))
     counter = apply(CONSTANT, (), {'dtype': int32, 'value': np.int32(0)}, 'grad_counter')
     outputs = repeat(WHILE if has_state(backward.graph) else STATELESS_WHILE, (counter, node.recorded()[0]), inputs.pool(),
-                     made, {}, 'while_grad')
+                     backward_loop, {}, 'while_grad')
     if not context.get_default_graph().building_function:
         outputs = [apply(IDENTITY, (output,)) for output in outputs]
     outputs = outputs[2:]
@@ -207,5 +208,6 @@ def _restore_loop(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
 
 
 for _name in (WHILE, STATELESS_WHILE):
-    register(OpDef(_name, run, _types, gradient, outputs=-1, stateful=_name == WHILE, kernel_attrs=('_py_loop', 'asked'),
+    register(OpDef(_name, run, _types, gradient, outputs=-1, stateful=_name == WHILE,
+                   kernel_attrs=('_py_loop', 'hidden_needed'),
                    in_execution=True, hidden=_hidden, python=True, sealed=True, sparse=True, restore=_restore_loop))

@@ -35,11 +35,11 @@ def restore_loop(inputs: Sequence[Any], attrs: Attrs, functions: FunctionLibrary
 
 
 def _condition(functions: FunctionLibrary, name: str) -> tuple[TracedFunction, bool]:
-    found: list[bool] = []
+    has_limit: list[bool] = []
 
     def unlimited(message: Any) -> None:
-        found.append(_remove_limit(message))
-    return functions.adapted(name, unlimited), found[0]
+        has_limit.append(_remove_limit(message))
+    return functions.adapted(name, unlimited), has_limit[0]
 
 
 def _remove_count(message: Any) -> None:
@@ -78,9 +78,9 @@ def _without_count(message: Any, arguments: Sequence[str]) -> None:
         if set(node.input) & set(arguments[:2]):
             raise ValueError(f'Function {message.signature.name} looks at the number of the iteration')
     del message.signature.input_arg[:2]
-    kept = {i - 2: message.arg_attr[i].SerializeToString() for i in list(message.arg_attr) if i >= 2}
+    attrs_by_place = {i - 2: message.arg_attr[i].SerializeToString() for i in list(message.arg_attr) if i >= 2}
     message.arg_attr.clear()
-    for i, attrs in kept.items():
+    for i, attrs in attrs_by_place.items():
         message.arg_attr[i].ParseFromString(attrs)
 
 
@@ -98,8 +98,8 @@ def _remove(message: Any, node: Any) -> None:
     sources = [name.partition(':')[0] for name in node.input]
     message.node_def.remove(node)
     for name in sources:
-        used = any(text.lstrip('^').partition(':')[0] == name for other in message.node_def for text in other.input)
+        is_used = any(text.lstrip('^').partition(':')[0] == name for other in message.node_def for text in other.input)
         source = next((other for other in message.node_def if other.name == name), None)
-        if source is not None and source.op == CONSTANT and not used and not any(
+        if source is not None and source.op == CONSTANT and not is_used and not any(
                 result.partition(':')[0] == name for result in message.ret.values()):
             message.node_def.remove(source)

@@ -43,12 +43,12 @@ class TensorList:
 
     def items(self) -> list[Any]:
         """All cells."""
-        version, written = self, []
+        version, versions = self, []
         while version._newer is not None:
-            written.append(version._newer)
+            versions.append(version._newer)
             version = version._newer[2]
         cells = version._cells[:version.size]
-        for cell, value, _ in reversed(written):
+        for cell, value, _ in reversed(versions):
             if cell >= 0:
                 cells[cell] = value
         return cells[:self.size]

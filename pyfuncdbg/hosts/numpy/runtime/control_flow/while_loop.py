@@ -157,21 +157,21 @@ _Iterations = tuple[int, Sequence[Any], list[Any], list[TensorList]]
 """The number of iterations, the carried values, stacked and summed ones, and those kept for a gradient."""
 
 
-def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: Loop, asked: Sequence[bool] = (),
+def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: Loop, hidden_needed: Sequence[bool] = (),
         owned: Any = (), record: bool = False) -> Any:
     """All iterations."""
     loop = _py_loop
-    places = tuple(i for i, wanted in enumerate(asked[1:]) if wanted) if record else ()
+    places = tuple(i for i, is_needed in enumerate(hidden_needed[1:]) if is_needed) if record else ()
     limit = max(int(maximum), 0) if loop.limited else -1
     gathering = places or loop.items or loop.stacked or loop.summed
-    count, carried, rest, kept = (_run_gathering(loop, execution, limit, pool, places) if gathering else
-                                  _run_plain(loop, execution, limit, pool))
+    count, carried, rest, gathered = (_run_gathering(loop, execution, limit, pool, places) if gathering else
+                                      _run_plain(loop, execution, limit, pool))
     fixed = pool[loop.carried + loop.items:] if loop.condition is not None else ()
     outputs = [counter.dtype.type(count), maximum, *carried, *fixed, *rest]
     if not record:
         return outputs
-    hidden: list[Any] = [np.int32(count), *[None] * (len(asked) - 1)]
-    for place, cells in zip(places, kept, strict=True):
+    hidden: list[Any] = [np.int32(count), *[None] * (len(hidden_needed) - 1)]
+    for place, cells in zip(places, gathered, strict=True):
         hidden[1 + place] = cells
     return RecordedResult(outputs, hidden)
 
@@ -188,8 +188,8 @@ def _run_plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]
         if over:
             return count, carried, [], []
     while count != limit and _true(run_inner(ask, execution, (*carried, *for_ask))[0]):
-        found = run_inner(step, execution, (*carried, *for_step))
-        carried = found if straight else tuple([found[i] for i in loop.next])
+        results = run_inner(step, execution, (*carried, *for_step))
+        carried = results if straight else tuple([results[i] for i in loop.next])
         count += 1
     return count, carried, [], []
 
@@ -218,28 +218,28 @@ def _run_gathering(loop: Loop, execution: Execution, limit: int, pool: Sequence[
     inside = tuple(place for place in places if place >= first)
     ask, step = None if loop.condition is None else loop.condition.plan(()), body.plan(inside)
     stacked: list[list[Any]] = [[] for _ in loop.stacked]
-    kept: dict[int, list[Any]] = {place: [] for place in places}
+    gathered: dict[int, list[Any]] = {place: [] for place in places}
     sums: list[Any] = [None] * len(loop.summed)
     count = 0
     while count != limit:
         now = [*carried, *[cells[count] for cells in lists], *fixed]
         if ask is not None and not _true(run_inner(ask, execution, [now[i] for i in loop.asks])[0]):
             break
-        found = run_inner(step, execution, [now[i] for i in loop.feeds])
-        for place, cells in kept.items():
+        results = run_inner(step, execution, [now[i] for i in loop.feeds])
+        for place, cells in gathered.items():
             if place < first:
                 cells.append(now[loop.feeds[place]])
-        for place, value in zip(inside, found[len(body.outputs):], strict=True):
-            kept[place].append(value)
+        for place, value in zip(inside, results[len(body.outputs):], strict=True):
+            gathered[place].append(value)
         for cells, place in zip(stacked, loop.stacked, strict=True):
-            cells.append(found[place])
+            cells.append(results[place])
         for k, (place, _) in enumerate(loop.summed):
-            sums[k] = found[place] if sums[k] is None else sums[k] + found[place]
-        carried = [found[i] for i in loop.next]
+            sums[k] = results[place] if sums[k] is None else sums[k] + results[place]
+        carried = [results[i] for i in loop.next]
         count += 1
     totals = [zero_of(pool[like]) if total is None else total for total, (_, like) in zip(sums, loop.summed, strict=True)]
     return (count, carried, [*(TensorList(cells[::way]) for cells in stacked), *totals],
-            [TensorList(cells[::way]) for cells in kept.values()])
+            [TensorList(cells[::way]) for cells in gathered.values()])
 
 
 def _true(value: Any) -> bool:

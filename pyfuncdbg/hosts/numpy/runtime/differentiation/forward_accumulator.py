@@ -60,8 +60,8 @@ class ForwardAccumulator:
         unconnected = connected_or(unconnected_gradients)
 
         def along(tensor: Any) -> Any:
-            found = self._along(tensor)
-            return zeros_of(tensor) if found is None and unconnected == 'zero' else found
+            tangent = self._along(tensor)
+            return zeros_of(tensor) if tangent is None and unconnected == 'zero' else tangent
         return nest.map_structure(along, primals)
 
     def _along(self, tensor: Any) -> Any:
@@ -79,8 +79,8 @@ class ForwardAccumulator:
         with GradientTape() as outer:
             seed = ones_like(tensor)
             outer.watch(seed)
-            found = self._tape.gradient(tensor, self._primals, seed)
-        pairs = [(g, t) for g, t in zip(found, self._tangents, strict=True) if g is not None]
+            gradients = self._tape.gradient(tensor, self._primals, seed)
+        pairs = [(g, t) for g, t in zip(gradients, self._tangents, strict=True) if g is not None]
         if not pairs:
             return None
         return outer.gradient([g for g, _ in pairs], seed, [t for _, t in pairs])

@@ -50,9 +50,9 @@ def jacobian(tape: DifferentiatedTape, target: Any, sources: Any, unconnected: s
         return nest.pack_sequence_as(sources, rows)
     sizes = list(target.shape.as_list())
     if empty:
-        found = tape.gradient(target, flat, _zeros(target.dtype, sizes), unconnected)
+        gradients = tape.gradient(target, flat, _zeros(target.dtype, sizes), unconnected)
         return nest.pack_sequence_as(sources, [None if g is None else _zeros(s.dtype, [*sizes, *s.shape.as_list()])
-                                               for g, s in zip(found, flat, strict=True)])
+                                               for g, s in zip(gradients, flat, strict=True)])
     rows = [[*map(dense, tape.gradient(target, flat, output_gradients=_one_hot(target, sizes, (i,))))]
             for i in range(math.prod(sizes))]
     return nest.pack_sequence_as(sources, [_stack_rows([row[i] for row in rows], sizes, source, unconnected)

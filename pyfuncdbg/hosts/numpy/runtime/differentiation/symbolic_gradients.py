@@ -92,12 +92,13 @@ def _gradients(ys: Any, xs: Any, grad_ys: Any, name: str | None, gated: bool, ag
                 raise ValueError(f'Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys')
             seeds = [_make_seed(y, None if seed is None else _in_graph(graph, seed, f'grad_y_{i}'), i)
                      for i, (y, seed) in enumerate(zip(targets, seeds, strict=True))]
-            found = _backward(graph, targets, inner, seeds, [_in_graph(graph, t, 'stop') for t in stops], gated, colocated)
+            gradients = _backward(graph, targets, inner, seeds, [_in_graph(graph, t, 'stop') for t in stops], gated,
+                                  colocated)
         if fact_counter.on:
-            count_lost(targets, sources, inner, found, in_graph(_Edges(inner).inputs))
+            count_lost(targets, sources, inner, gradients, in_graph(_Edges(inner).inputs))
         if unconnected == 'zero':
-            found = [zeros_of(x) if g is None else g for x, g in zip(sources, found, strict=True)]
-    return found
+            gradients = [zeros_of(x) if g is None else g for x, g in zip(sources, gradients, strict=True)]
+    return gradients
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -137,23 +138,23 @@ def _in_graph(graph: Graph, value: Any, name: str) -> Any:
     return apply(CONSTANT, (), {'dtype': of_value(array), 'value': array}, name)
 
 
-def _make_seed(target: Any, given: Any, number: int) -> Any:
+def _make_seed(target: Any, grad: Any, number: int) -> Any:
     """The gradient to begin with at a target.
 
     Raises:
         TypeError: It cannot be the gradient of a tensor of that dtype, or there must be one.
     """
     dtype = target.dtype
-    if given is None:
+    if grad is None:
         if dtype.is_complex:
             raise TypeError(f'Gradients of complex tensors ({target}) must set grad_ys (y.dtype = {dtype.name})')
         return _make_ones(target, f'grad_ys_{number}')
-    kinds = [(kind.is_floating or kind.is_integer, kind.is_complex) for kind in (dtype, given.dtype)]
+    kinds = [(kind.is_floating or kind.is_integer, kind.is_complex) for kind in (dtype, grad.dtype)]
     if kinds[0] != kinds[1] and any(kinds[0]):
-        what, wanted = ('complex-valued', 'real') if kinds[0][1] else ('real or integer-valued', 'real or integer')
-        raise TypeError(f'Gradient type {given.dtype.name} generated for {what} tensor {target} with type {dtype.name} must '
-                        f'be {wanted}')
-    return given if isinstance(given, IndexedSlices) else apply(IDENTITY, (given,), None, f'grad_ys_{number}')
+        what, expected = ('complex-valued', 'real') if kinds[0][1] else ('real or integer-valued', 'real or integer')
+        raise TypeError(f'Gradient type {grad.dtype.name} generated for {what} tensor {target} with type {dtype.name} must '
+                        f'be {expected}')
+    return grad if isinstance(grad, IndexedSlices) else apply(IDENTITY, (grad,), None, f'grad_ys_{number}')
 
 
 def _make_ones(target: Any, name: str) -> Any:
@@ -221,11 +222,11 @@ class _Edges:
     def _around(self, tensor: SymbolicTensor) -> SymbolicTensor:
         graph = owner(tensor)
         while graph.building_function and tensor.op.type == INPUT and id(tensor) not in self._sources:
-            known = self._captured.get(graph)
-            if known is None:
-                known = self._captured[graph] = {id(inner): outer for outer, inner in graph.captures
-                                                 if isinstance(outer, SymbolicTensor)}
-            outer = known.get(id(tensor))
+            outer_by_inner = self._captured.get(graph)
+            if outer_by_inner is None:
+                outer_by_inner = self._captured[graph] = {id(inner): outer for outer, inner in graph.captures
+                                                          if isinstance(outer, SymbolicTensor)}
+            outer = outer_by_inner.get(id(tensor))
             if outer is None:
                 break
             tensor, graph = outer, owner(outer)
@@ -233,7 +234,7 @@ class _Edges:
 
 
 class _Every:
-    """`wanted` where every input's gradient is."""
+    """`needed` where every input's gradient is."""
 
     def __getitem__(self, index: int) -> bool:
         return True

@@ -142,17 +142,17 @@ class GradientTape:
         record = self._recording
         if not self._persistent:
             self._recording = None
-        given = nest.flatten(sources)
+        leaves = nest.flatten(sources)
         targets = [_tensor(t) for t in nest.flatten(target)]
-        wanted = [_tensor(s) for s in given]
+        tensors = [_tensor(s) for s in leaves]
         seeds = _seeds([_values(t) for t in nest.flatten(target)], output_gradients)
-        found = differentiate(record.nodes, targets, wanted, seeds)
+        gradients = differentiate(record.nodes, targets, tensors, seeds)
         if fact_counter.on:
-            count_lost(targets, given, wanted, found, in_tape(record.nodes))
+            count_lost(targets, leaves, tensors, gradients, in_tape(record.nodes))
         if unconnected == 'zero':
-            found = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g
-                     for source, tensor, g in zip(given, wanted, found, strict=True)]
-        return nest.pack_sequence_as(sources, [_as_source(source, g) for source, g in zip(given, found, strict=True)])
+            gradients = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g
+                     for source, tensor, g in zip(leaves, tensors, gradients, strict=True)]
+        return nest.pack_sequence_as(sources, [_as_source(source, g) for source, g in zip(leaves, gradients, strict=True)])
 
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                  parallel_iterations: int | None = None,
@@ -230,10 +230,10 @@ def _as_source(source: Any, gradient: Any) -> Any:
 def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
     """A gradient to begin with for each target: what the user gave, ones where that is None or too few. As in TensorFlow
     a list is a structure, so a tensor must not be given as one."""
-    given = [] if output_gradients is None else nest.flatten(output_gradients)
-    given += [None] * (len(targets) - len(given))
+    values = [] if output_gradients is None else nest.flatten(output_gradients)
+    values += [None] * (len(targets) - len(values))
     seeds = []
-    for target, seed in zip(targets, map(_values, given), strict=False):
+    for target, seed in zip(targets, map(_values, values), strict=False):
         if seed is not None and not isinstance(seed, Tensor):
             seed = seed._as_tensor() if hasattr(seed, '_as_tensor') else EagerTensor(to_array(seed, target.dtype))
         if seed is None and hasattr(target, 'handle') and target.dtype.is_trainable:

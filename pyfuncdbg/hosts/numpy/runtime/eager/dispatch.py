@@ -248,19 +248,20 @@ def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
            *[str(attrs.get(name)) for name in definition.kernel_attrs])
     site = _sites.get(key)
     if site is None:
-        shown = {name: value for name, value in attrs.items() if not name.startswith('_py_')}
+        data_attrs = {name: value for name, value in attrs.items() if not name.startswith('_py_')}
         site = _sites[key] = CallSite(definition.name, definition.name, 'op', host, stack=creation_stack(),
-                                      attrs={**shown, '_call': partial(computed_again, definition, shown)},
+                                      attrs={**data_attrs, '_call': partial(computed_again, definition, data_attrs)},
                                       traits=op_traits(definition.name))
-    again = attrs.get('_py_again')
-    return site if again is None else _own_site(site, definition, again.args[1:], again.func, again.args[0])
+    recompute = attrs.get('_py_again')
+    return site if recompute is None else _own_site(site, definition, recompute.args[1:], recompute.func, recompute.args[0])
 
 
-def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], again: Callable[..., Any],
+def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], recompute: Callable[..., Any],
               function: Callable[..., Any]) -> CallSite:
     """The site of an op that calls a function of the user's: each call may have another; none is kept."""
-    attrs = {**place.attrs, '_call': partial(computed_again, definition, {'_py_again': partial(again, function, *facts)}),
-             '_remake': partial(_own_site, place, definition, facts, again)}
+    attrs = {**place.attrs, '_call': partial(computed_again, definition,
+                                             {'_py_again': partial(recompute, function, *facts)}),
+             '_remake': partial(_own_site, place, definition, facts, recompute)}
     return CallSite(place.name, place.op_type, 'op', host, function=function, stack=place.stack, attrs=attrs, same_as=place,
                     traits=place.traits)
 
@@ -271,9 +272,9 @@ def computed_again(definition: OpDef, attrs: Attrs, inputs: Sequence[Any]) -> Se
     Raises:
         ValueError: It has an effect, is random, or depends on one.
     """
-    again = attrs.get('_py_again')
-    if again is not None:
-        return again(inputs)  # type: ignore[no-any-return]
+    recompute = attrs.get('_py_again')
+    if recompute is not None:
+        return recompute(inputs)  # type: ignore[no-any-return]
     if definition.in_execution:
         raise ValueError(f'{definition.name} depends on more than its inputs, or has an effect')
     values = [tensor._value if type(tensor) is EagerTensor else

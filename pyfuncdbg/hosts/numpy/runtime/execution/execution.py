@@ -52,7 +52,7 @@ class Execution:
     """Put here by `plans.stack_position`; there is no plan to be found without."""
 
     __slots__ = ('deadline', 'errstate', 'failed', 'feeds', 'gradient_calls', 'marked', 'on_pause', 'paused', 'resources',
-                 'run', 'used')
+                 'run', 'touched')
 
     def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
         self.run = run
@@ -65,7 +65,7 @@ class Execution:
         self.feeds: Sequence[Any] = ()
         self.gradient_calls: dict[Any, int] = {}
         self.deadline: int | None = None
-        self.used: dict[Any, tuple[Any, Any]] | None = None
+        self.touched: dict[Any, tuple[Any, Any]] | None = None
 
     def pause(self, on_pause: Callable[[], None]) -> None:
         """Hand over to the executor after the Python call that runs now."""
@@ -93,7 +93,7 @@ class Execution:
             error.located = True
             raise error
 
-    def standing(self) -> RunView | None:
+    def outside_position(self) -> RunView | None:
         """Position of a step that is no part of a plan on this thread's stack."""
         return None
 
@@ -103,16 +103,16 @@ class Execution:
 
     def look(self) -> RunView | None:
         """The position of the run; on its thread, from within a Python call."""
-        return self.standing() if self.locator is None else self.locator.innermost(self)
+        return self.outside_position() if self.locator is None else self.locator.innermost(self)
 
     def resource(self, key: Any, make: Callable[[], Any]) -> Any:
         """The shared object of this key, made at first use."""
-        found = self.resources.get(key)
-        if self.used is not None and key not in self.used:
-            self.used[key] = save_content(found)
-        if found is None:
-            found = self.resources.setdefault(key, make())
-        return found
+        resource = self.resources.get(key)
+        if self.touched is not None and key not in self.touched:
+            self.touched[key] = save_content(resource)
+        if resource is None:
+            resource = self.resources.setdefault(key, make())
+        return resource
 
 
 class _EagerThread(threading.local):

@@ -63,10 +63,10 @@ _BROADCAST = re.compile(r'operands could not be broadcast together with shapes (
 
 def kernel_text(error: Exception) -> str:
     """The message of a kernel's error in TensorFlow's words, where NumPy has others."""
-    found = _BROADCAST.match(str(error))
-    if found is None:
+    match = _BROADCAST.match(str(error))
+    if match is None:
         return str(error)
-    return 'Incompatible shapes: ' + ' vs. '.join(f'[{shape[1:-1].rstrip(",")}]' for shape in found[1].split())
+    return 'Incompatible shapes: ' + ' vs. '.join(f'[{shape[1:-1].rstrip(",")}]' for shape in match[1].split())
 
 
 def _lines(frames: Iterable[Frame], indent: str) -> list[str]:

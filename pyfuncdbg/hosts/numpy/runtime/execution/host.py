@@ -90,10 +90,10 @@ class GraphHost:
         Raises:
             ValueError: The site cannot be called again.
         """
-        again = site.attrs.get('_call')
-        if again is None:
+        recompute = site.attrs.get('_call')
+        if recompute is None:
             raise ValueError(f'{site.name!r} cannot be called again: it is no Python call, and no op without effects')
-        return again(list(inputs))  # type: ignore[no-any-return]
+        return recompute(list(inputs))  # type: ignore[no-any-return]
 
     def restored_state(self) -> AbstractContextManager[ListChanges]:
         """A block that restores random states and variables at its end.

@@ -23,10 +23,10 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
-_SHOWN = 6
+_MOST_ELEMENTS = 6
 """Number of a constant's elements that are reported."""
 _LONGEST = 60
-_TOLD = 20
+_MOST_CONTROL_INPUTS = 20
 """Number of a node's control inputs and constants that are reported."""
 
 
@@ -45,20 +45,20 @@ def site_attrs(op: Operation) -> dict[str, Any]:
 
     A constant is no node of a run, so its content is reported here: its tensor's name, dtype, shape and first elements.
     """
-    found: dict[str, Any] = {name: str(value) if isinstance(value, TensorShape) else value
+    attrs: dict[str, Any] = {name: str(value) if isinstance(value, TensorShape) else value
                              for name, value in op.shown_attrs().items()}
     if op.device:
-        found['_device'] = op.device
+        attrs['_device'] = op.device
     if op.control_inputs:
-        found['_control'] = [other.name for other in op.control_inputs[:_TOLD]]
+        attrs['_control'] = [other.name for other in op.control_inputs[:_MOST_CONTROL_INPUTS]]
     rankless = [slot for slot, tensor in enumerate(op.outputs) if tensor.shape.rank is None]
     if rankless:
-        found['_no_rank'] = rankless
-    constants = [[tensor.name, *_content(tensor.op, tensor.op.attrs['value'])] for tensor in op.inputs[:_TOLD]
+        attrs['_no_rank'] = rankless
+    constants = [[tensor.name, *_content(tensor.op, tensor.op.attrs['value'])] for tensor in op.inputs[:_MOST_CONTROL_INPUTS]
                  if is_constant(tensor.op) and isinstance(tensor.op.attrs.get('value'), np.ndarray | np.generic)]
     if constants:
-        found['_constants'] = constants
-    return found
+        attrs['_constants'] = constants
+    return attrs
 
 
 def reads_returned(op: Operation) -> Callable[[], list[list[Any]]]:
@@ -68,22 +68,23 @@ def reads_returned(op: Operation) -> Callable[[], list[list[Any]]]:
 
     def read() -> list[list[Any]]:
         living = graph()
-        made = living.find(name) if living is not None else None
-        return [] if made is None else _returned_outputs(made)
+        op = living.find(name) if living is not None else None
+        return [] if op is None else _returned_outputs(op)
     return read
 
 
 def _returned_outputs(op: Operation) -> list[list[Any]]:
-    found: dict[int, list[str]] = {maker.value_index: [] for maker in map(_maker, op.graph.returned) if maker.op is op}
-    outer = op.graph.outer if found else None
+    names_by_slot: dict[int, list[str]] = {maker.value_index: [] for maker in map(_maker,
+                                                                                  op.graph.returned) if maker.op is op}
+    outer = op.graph.outer if names_by_slot else None
     for node in outer.operations if outer is not None else ():
         for function in node.attrs.values() if node.type in _CALLERS else ():
             if hasattr(function, 'results_of'):
                 for tensor, place in function.results_of(op.graph):
                     maker = _maker(tensor)
                     if maker.op is op:
-                        found[maker.value_index].append(node.outputs[place].name)
-    return [[slot, op.graph.name, names] for slot, names in found.items()]
+                        names_by_slot[maker.value_index].append(node.outputs[place].name)
+    return [[slot, op.graph.name, names] for slot, names in names_by_slot.items()]
 
 
 def _maker(tensor: Any) -> Any:
@@ -96,5 +97,5 @@ def _maker(tensor: Any) -> Any:
 def _content(op: Operation, value: Any) -> list[Any]:
     """[dtype, shape, first elements] of a constant."""
     first = [each[:_LONGEST] if isinstance(each, bytes | str) else each
-             for each in value.flat[:_SHOWN].tolist()] if value.dtype.kind in 'biufSUO' else []
+             for each in value.flat[:_MOST_ELEMENTS].tolist()] if value.dtype.kind in 'biufSUO' else []
     return [op.outputs[0].dtype.name, list(value.shape), first]

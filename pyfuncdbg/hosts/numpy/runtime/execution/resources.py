@@ -34,25 +34,25 @@ storages: weakref.WeakSet[Any] = weakref.WeakSet()
 @contextmanager
 def restored_state(host: Any) -> Iterator[ListChanges]:
     """Keep variables and random states while the block runs; gives a function that names what was changed so far."""
-    kept = [(storage, storage.value) for storage in list(storages)]
+    values_before = [(storage, storage.value) for storage in list(storages)]
     rng = host.rng_state()
-    generators = {key: (found, found.bit_generator.state) for key, found in list(EAGER_RESOURCES.items())
-                  if isinstance(found, np.random.Generator)}
+    generators = {key: (resource, resource.bit_generator.state) for key, resource in list(EAGER_RESOURCES.items())
+                  if isinstance(resource, np.random.Generator)}
 
     def changed() -> Sequence[str]:
-        return [storage.name for storage, value in kept if storage.value is not value]
+        return [storage.name for storage, value in values_before if storage.value is not value]
 
     try:
         yield changed
     finally:
-        for storage, value in kept:
+        for storage, value in values_before:
             storage.value = value
         host.set_rng_state(rng)
-        for key, found in list(EAGER_RESOURCES.items()):
-            if not isinstance(found, np.random.Generator):
+        for key, resource in list(EAGER_RESOURCES.items()):
+            if not isinstance(resource, np.random.Generator):
                 continue
             if key not in generators:
                 del EAGER_RESOURCES[key]        # made by the call: it is made again when it is needed
-        for key, (found, state) in generators.items():
-            found.bit_generator.state = state
-            EAGER_RESOURCES[key] = found
+        for key, (resource, state) in generators.items():
+            resource.bit_generator.state = state
+            EAGER_RESOURCES[key] = resource

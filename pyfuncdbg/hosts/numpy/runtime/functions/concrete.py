@@ -70,8 +70,8 @@ class ConcreteFunction:
     @property
     def variables(self) -> tuple[Any, ...]:
         """The variables that it reads."""
-        found = [reference() for reference in self._trace.graph.variables.values()]
-        return tuple(variable for variable in found if variable is not None)
+        variables = [reference() for reference in self._trace.graph.variables.values()]
+        return tuple(variable for variable in variables if variable is not None)
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
@@ -155,10 +155,10 @@ class ConcreteFunction:
         """The tensors and variables of a call."""
         leaves = nest.flatten([list(args), kwargs])
         if kwargs or len(leaves) != len(self._inputs) or not all(isinstance(leaf, Tensor) for leaf in leaves):
-            given = leaves
+            arguments = leaves
             leaves, variables = arguments_of_call(args, kwargs, self._parameters, self._inputs, self._trace.short_name,
-                                                  self._shown())
-            if not all(isinstance(leaf, Tensor) for leaf in given):
+                                                  self._signature_text())
+            if not all(isinstance(leaf, Tensor) for leaf in arguments):
                 self._check_shapes(leaves, args, kwargs)
         else:
             variables = []
@@ -178,10 +178,11 @@ class ConcreteFunction:
                 raise TypeError(f'Binding inputs to tf.function failed due to `Can not cast '
                                 f'{TensorSpec(tensor.shape, tensor.dtype)} to '
                                 f'{TensorSpec(expected.shape, expected.dtype)}`. '
-                                f'Received args: {tuple(args)} and kwargs: {dict(kwargs)} for signature: {self._shown()}.')
+                                f'Received args: {tuple(args)} and kwargs: {dict(kwargs)} for signature: '
+                                f'{self._signature_text()}.')
 
     # ------------------------------------------------------------------ text
-    def _shown(self) -> str:
+    def _signature_text(self) -> str:
         texts = [f'{name}: {type_text(value)}' for name, _, value in self._parameters]
         first = next((i for i, (_, kind, _) in enumerate(self._parameters) if kind == 'KEYWORD_ONLY'), None)
         if first is not None:
@@ -189,11 +190,11 @@ class ConcreteFunction:
         return f'({", ".join(texts)}) -> {self._result()}'
 
     def _result(self) -> str:
-        shown = nest.map_structure(lambda t: None if t is None else TensorSpec(t.shape, t.dtype), self.structured_outputs)
-        return type_text(shown)
+        specs = nest.map_structure(lambda t: None if t is None else TensorSpec(t.shape, t.dtype), self.structured_outputs)
+        return type_text(specs)
 
     def __repr__(self) -> str:
-        return f'<ConcreteFunction {self._shown()} at 0x{id(self):X}>'
+        return f'<ConcreteFunction {self._signature_text()} at 0x{id(self):X}>'
 
     def __str__(self) -> str:
         return f'ConcreteFunction {self.pretty_printed_signature()}'
@@ -201,7 +202,7 @@ class ConcreteFunction:
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """Its parameters, results and captured tensors, one a line; without `verbose` on one line."""
         if not verbose:
-            return f'{self._trace.short_name}{self._shown()}'
+            return f'{self._trace.short_name}{self._signature_text()}'
         lines = ['Input Parameters:']
         lines += [f'  {name} ({kind}): {type_text(value)}' for name, kind, value in self._parameters] or ['  None']
         lines += ['Output Type:', f'  {self._result()}', 'Captures:']
@@ -215,7 +216,7 @@ class _MisfitError(Exception):
 
 
 def arguments_of_call(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Sequence[Described],
-                      inputs: Sequence[TensorArgument], name: str, shown: str) -> tuple[list[Any], list[Any]]:
+                      inputs: Sequence[TensorArgument], name: str, signature_text: str) -> tuple[list[Any], list[Any]]:
     """The tensors of a call, and the variables among its arguments.
 
     Args:
@@ -224,21 +225,21 @@ def arguments_of_call(args: Sequence[Any], kwargs: Mapping[str, Any], parameters
         parameters: Those of the trace; Python values must be those it was made for.
         inputs: Its tensors.
         name: Of the function.
-        shown: Its signature, for messages.
+        signature_text: Its signature, for messages.
 
     Raises:
         TypeError: The arguments fit neither the parameters nor the tensors.
     """
     try:
-        found = _by_parameters(args, kwargs, parameters)
-        return found.tensors, found.variables
+        arguments = _by_parameters(args, kwargs, parameters)
+        return arguments.tensors, arguments.variables
     except _MisfitError as problem:
         why = str(problem)
     try:
         return _by_tensors(args, kwargs, [one.name for one in inputs], name), []
     except _MisfitError as also:
         raise TypeError(f'Binding inputs to tf.function failed due to `{why}`. Received args: {tuple(args)} and kwargs: '
-                        f'{dict(kwargs)} for signature: {shown}.\nFallback to flat signature also failed due to: '
+                        f'{dict(kwargs)} for signature: {signature_text}.\nFallback to flat signature also failed due to: '
                         f'{also}') from None
 
 
@@ -246,56 +247,56 @@ def _by_parameters(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: S
     positional = [name for name, kind, _ in parameters if kind != 'KEYWORD_ONLY']
     if len(args) > len(positional):
         raise _MisfitError('too many positional arguments')
-    given = dict(zip(positional, args, strict=False))
+    values = dict(zip(positional, args, strict=False))
     for name in kwargs:
-        if name in given:
+        if name in values:
             raise _MisfitError(f"multiple values for argument '{name}'")
-    given |= kwargs
+    values |= kwargs
     names = [name for name, _, _ in parameters]
     for name in names:
-        if name not in given:
+        if name not in values:
             raise _MisfitError(f"missing a required argument: '{name}'")
     for name in kwargs:
         if name not in names:
             raise _MisfitError(f"got an unexpected keyword argument '{name}'")
-    return CallArguments([_fit_argument(expected, given[name]) for name, _, expected in parameters], {}, names, False, {})
+    return CallArguments([_fit_argument(expected, values[name]) for name, _, expected in parameters], {}, names, False, {})
 
 
-def _fit_argument(expected: Any, given: Any) -> Any:
-    why = misfit(expected, given)
+def _fit_argument(expected: Any, value: Any) -> Any:
+    why = misfit(expected, value)
     if why is not None:
         raise _MisfitError(why)
     if nest.is_nested(expected):
-        return nest.pack_sequence_as(given, [_fit_argument(a, b) for a, b in zip(nest.flatten(expected), nest.flatten(given),
+        return nest.pack_sequence_as(value, [_fit_argument(a, b) for a, b in zip(nest.flatten(expected), nest.flatten(value),
                                                                                  strict=True)])
     if isinstance(expected, TensorSpec):
-        if as_argument(given, False) is not None or hasattr(given, 'standing_on'):
-            return given
+        if as_argument(value, False) is not None or hasattr(value, 'standing_on'):
+            return value
         try:
-            return EagerTensor(to_array(given, expected.dtype))
+            return EagerTensor(to_array(value, expected.dtype))
         except (TypeError, ValueError) as error:
             raise _MisfitError(str(error)) from None
-    if not hasattr(expected, '_component_specs') and not bool(expected == given):
-        raise _MisfitError(f'Can not cast {given!r} to {type_text(expected)}')
-    return given
+    if not hasattr(expected, '_component_specs') and not bool(expected == value):
+        raise _MisfitError(f'Can not cast {value!r} to {type_text(expected)}')
+    return value
 
 
 def _by_tensors(args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str], function: str) -> list[Any]:
-    shown = f'{function}({", ".join(names)})'
+    call_text = f'{function}({", ".join(names)})'
     if len(args) > len(names):
-        raise _MisfitError(f'{shown} takes {len(names)} positional arguments, got {len(args)}.')
-    found, rest = list(args), dict(kwargs)
+        raise _MisfitError(f'{call_text} takes {len(names)} positional arguments, got {len(args)}.')
+    tensors, rest = list(args), dict(kwargs)
     for name in names[len(args):]:
         if name not in rest:
             missing = sorted(set(names) - set(names[:len(args)]) - set(kwargs))
-            raise _MisfitError(f'{shown} missing required arguments: {", ".join(missing)}.')
-        found.append(rest.pop(name))
+            raise _MisfitError(f'{call_text} missing required arguments: {", ".join(missing)}.')
+        tensors.append(rest.pop(name))
     for name in rest:
         if name in names:
-            raise _MisfitError(f"{shown} got two values for '{name}'.")
-        raise _MisfitError(f'{shown} got unexpected keyword arguments: {", ".join(sorted(rest))}.')
-    for i, value in enumerate(found):
+            raise _MisfitError(f"{call_text} got two values for '{name}'.")
+        raise _MisfitError(f'{call_text} got unexpected keyword arguments: {", ".join(sorted(rest))}.')
+    for i, value in enumerate(tensors):
         if not isinstance(value, Tensor):
-            raise _MisfitError(f'{shown}: expected argument #{i}(zero-based) to be a Tensor; got {type(value).__name__} '
+            raise _MisfitError(f'{call_text}: expected argument #{i}(zero-based) to be a Tensor; got {type(value).__name__} '
                                f'({value}).')
-    return found
+    return tensors

@@ -34,11 +34,11 @@ def lift_tensor(tensor: SymbolicTensor) -> EagerTensor:
         numpy_errstate.state.reset(before)
 
 
-def _value(tensor: Any, wanted: SymbolicTensor) -> Any:
+def _value(tensor: Any, initial_value: SymbolicTensor) -> Any:
     if not isinstance(tensor, SymbolicTensor):
         return tensor._value
-    outside = _outside(tensor, wanted, arguments=True)
-    values = [_value(outer, wanted) for outer in outside.values()]
+    outside = _outside(tensor, initial_value, arguments=True)
+    values = [_value(outer, initial_value) for outer in outside.values()]
     plan = compile_plan(owner(tensor), (), [op.outputs[0] for op in outside], [tensor], protect=True, hand_over=take_over)
     (value,) = plan.function(eager_execution(), *values)
     return value
@@ -53,30 +53,31 @@ def repeat_nodes(tensor: Any, graph: Graph) -> Any:
     return _repeat_nodes(tensor, tensor, graph)
 
 
-def _repeat_nodes(tensor: Any, wanted: SymbolicTensor, graph: Graph) -> Any:
+def _repeat_nodes(tensor: Any, initial_value: SymbolicTensor, graph: Graph) -> Any:
     if not isinstance(tensor, SymbolicTensor) or tensor.graph is graph:
         return graph.admit(tensor)
-    found = {op: [_repeat_nodes(outer, wanted, graph)] for op, outer in _outside(tensor, wanted, arguments=False).items()}
-    made: dict[Operation, Operation] = {}
+    outputs_by_op = {op: [_repeat_nodes(outer, initial_value, graph)] for op,
+                     outer in _outside(tensor, initial_value, arguments=False).items()}
+    copies: dict[Operation, Operation] = {}
     for op in needed_ops([tensor.op], set()):
-        if op not in found:
-            with graph.control_dependencies([made[before] for before in op.control_inputs if before in made]):
-                made[op] = graph.create_op(op.type, [found[t.op][t.index] for t in op.inputs], op.attrs, op.type)
-            found[op] = [*made[op].outputs, *made[op].hidden]
-    return found[tensor.op][tensor.index]
+        if op not in outputs_by_op:
+            with graph.control_dependencies([copies[before] for before in op.control_inputs if before in copies]):
+                copies[op] = graph.create_op(op.type, [outputs_by_op[t.op][t.index] for t in op.inputs], op.attrs, op.type)
+            outputs_by_op[op] = [*copies[op].outputs, *copies[op].hidden]
+    return outputs_by_op[tensor.op][tensor.index]
 
 
-def _outside(tensor: SymbolicTensor, wanted: SymbolicTensor, arguments: bool) -> dict[Operation, Any]:
+def _outside(tensor: SymbolicTensor, initial_value: SymbolicTensor, arguments: bool) -> dict[Operation, Any]:
     """Outer values of the placeholders that a tensor depends on; `arguments`: those of the first call too."""
     graph = owner(tensor)
-    known = {inner.op: outer for outer, inner in (*graph.captures, *(graph.given if arguments else ()))
-             if isinstance(outer, Tensor)}          # a function traced for specs has no arguments yet
-    found = {}
+    outer_by_placeholder = {inner.op: outer for outer, inner in (*graph.captures, *(graph.arguments if arguments else ()))
+                            if isinstance(outer, Tensor)}          # a function traced for specs has no arguments yet
+    outer_by_op = {}
     for op in needed_ops([tensor.op], set()):
         if op.type == INPUT:
-            if op not in known:
-                raise ValueError(f'A variable made in a function cannot start with {wanted!r}: its value depends on '
+            if op not in outer_by_placeholder:
+                raise ValueError(f'A variable made in a function cannot start with {initial_value!r}: its value depends on '
                                  f'an argument that is not known, {op.outputs[0]!r}. Make the variable outside, or give it '
                                  'a value that does not depend on arguments.')
-            found[op] = known[op]
-    return found
+            outer_by_op[op] = outer_by_placeholder[op]
+    return outer_by_op

@@ -46,16 +46,16 @@ class _Traces:
         settled: Whether the first call is over, in which variables may be made.
     """
 
-    __slots__ = ('found', 'settled')
+    __slots__ = ('by_key', 'settled')
 
     def __init__(self) -> None:
-        self.found: dict[Any, ConcreteFunction] = {}
+        self.by_key: dict[Any, ConcreteFunction] = {}
         self.settled = False
 
     def drop_dead(self) -> None:
         """Forget the traces for argument objects that are gone."""
-        for key in [key for key in self.found if any(type(part) is weakref.ref and part() is None for part in key[0][0])]:
-            del self.found[key]
+        for key in [key for key in self.by_key if any(type(part) is weakref.ref and part() is None for part in key[0][0])]:
+            del self.by_key[key]
 
 
 @hide_own_frames_in_methods
@@ -112,40 +112,40 @@ class Function:
             drop_own_frames(error)
             raise
 
-    def _trace_for(self, arguments: CallArguments, called: bool = False) -> ConcreteFunction:
+    def _trace_for(self, arguments: CallArguments, is_call: bool = False) -> ConcreteFunction:
         graph = context.current_graph()
         key = arguments.key, _home(graph)
-        found = self._traces.found.get(key)
-        if found is None or not found.usable_in(graph):
+        concrete = self._traces.by_key.get(key)
+        if concrete is None or not concrete.usable_in(graph):
             with _tracing:
-                found = self._traces.found.get(key)
-                if found is None or not found.usable_in(graph):
+                concrete = self._traces.by_key.get(key)
+                if concrete is None or not concrete.usable_in(graph):
                     self._traces.drop_dead()
-                    found = self._wider(arguments, key[1], graph)
-                    if found is None:
-                        found = self._traced(arguments)
-                        if called:
-                            self._retracing.traced(self._python_function, reduced=self._signature.seen is not None)
-                    self._traces.found[key] = found
-        return found
+                    concrete = self._wider(arguments, key[1], graph)
+                    if concrete is None:
+                        concrete = self._traced(arguments)
+                        if is_call:
+                            self._retracing.traced(self._python_function, reduced=self._signature.shapes_by_kind is not None)
+                    self._traces.by_key[key] = concrete
+        return concrete
 
     def _wider(self, arguments: CallArguments, home: int, graph: Graph | None) -> ConcreteFunction | None:
         """A trace for wider shapes that serves these arguments too: the narrowest."""
-        found = [(key, known) for (key, its_home), known in self._traces.found.items()
-                 if its_home == home and known.usable_in(graph) and arguments.within(key)]
-        return min(found, key=lambda one: _unknown_sizes(one[0]))[1] if found else None
+        candidates = [(key, concrete) for (key, its_home), concrete in self._traces.by_key.items()
+                 if its_home == home and concrete.usable_in(graph) and arguments.within(key)]
+        return min(candidates, key=lambda one: _unknown_sizes(one[0]))[1] if candidates else None
 
     def _traced(self, arguments: CallArguments) -> ConcreteFunction:
         """A new trace. The first may make variables; another one that makes none then takes its place."""
         def trace(first: bool) -> Any:
             return trace_function(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first,
                                   self._autograph)
-        made = trace(not self._traces.settled)
+        traced = trace(not self._traces.settled)
         self._traces.settled = True
-        if made.graph.variables_made:
-            made = trace(False)
-        made.graph.variables_made = None
-        return ConcreteFunction(made, arguments, self._compiled)
+        if traced.graph.variables_made:
+            traced = trace(False)
+        traced.graph.variables_made = None
+        return ConcreteFunction(traced, arguments, self._compiled)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for these arguments, which may be specs."""
@@ -153,11 +153,12 @@ class Function:
 
     def experimental_get_tracing_count(self) -> int:
         """The number of traces."""
-        return len(set(map(id, self._traces.found.values())))
+        return len(set(map(id, self._traces.by_key.values())))
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """The signatures of all traces."""
-        return '\n\n'.join(found.pretty_printed_signature(verbose) for found in dict.fromkeys(self._traces.found.values()))
+        traces = dict.fromkeys(self._traces.by_key.values())
+        return '\n\n'.join(concrete.pretty_printed_signature(verbose) for concrete in traces)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: the traces belong to the object and go with it."""
@@ -169,9 +170,9 @@ class Function:
     def _traces_of(self, instance: Any) -> _Traces | None:
         """By identity: objects that are equal have traces of their own. None where there are no weak references."""
         key, methods = id(instance), self._methods
-        known = methods.get(key)
-        if known is not None and known[0]() is instance:
-            return known[1]
+        entry = methods.get(key)
+        if entry is not None and entry[0]() is instance:
+            return entry[1]
         try:
             reference = weakref.ref(instance, lambda _: methods.pop(key, None))
         except TypeError:
@@ -239,12 +240,12 @@ class RetracingCounter:
         calls: How many there were since the last that traced it, that one included; counted by the caller.
     """
 
-    __slots__ = ('_counts', '_said', 'calls')
+    __slots__ = ('_counts', '_warnings', 'calls')
 
     def __init__(self) -> None:
         self.calls = 0
         self._counts: list[int] = []                # per trace, the calls until the next
-        self._said = 0
+        self._warnings = 0
 
     def traced(self, function: Callable[..., Any], reduced: bool) -> None:
         """A call has traced it; nothing is said where shapes are widened already."""
@@ -253,14 +254,14 @@ class RetracingCounter:
                 self._counts[-1] += max(self.calls - 1, 0)
             self.calls = 1
             self._counts.append(0)
-            whole = sum(self._counts) + len(self._counts)
-            while self._counts and whole - self._counts[0] - 1 > _HISTORY:
-                whole -= self._counts.pop(0) + 1
+            total = sum(self._counts) + len(self._counts)
+            while self._counts and total - self._counts[0] - 1 > _HISTORY:
+                total -= self._counts.pop(0) + 1
             many = len(self._counts)
-            if reduced or many < _MANY or self._said >= _WARNINGS:
+            if reduced or many < _MANY or self._warnings >= _WARNINGS:
                 return
-            self._said += 1
-        warn(f'{many} out of the last {whole} calls to {function} triggered tf.function retracing. Tracing is expensive and '
+            self._warnings += 1
+        warn(f'{many} out of the last {total} calls to {function} triggered tf.function retracing. Tracing is expensive and '
              'the excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, (2) passing '
              'tensors with different shapes, (3) passing Python objects instead of tensors. For (1), please define your '
              '@tf.function outside of the loop. For (2), @tf.function has reduce_retracing=True option that can avoid '
@@ -269,7 +270,7 @@ class RetracingCounter:
              'https://www.tensorflow.org/api_docs/python/tf/function for  more details.')
 
 
-_known = CodeTable[RetracingCounter]()
+_counters = CodeTable[RetracingCounter]()
 
 
 def retracing_of(function: Any) -> RetracingCounter:
@@ -278,4 +279,4 @@ def retracing_of(function: Any) -> RetracingCounter:
     if code is None:
         return RetracingCounter()
     with _lock:
-        return _known.get(code) or _known.put(code, RetracingCounter())
+        return _counters.get(code) or _counters.put(code, RetracingCounter())

@@ -38,13 +38,13 @@ class FunctionSignature:
     Attributes:
         parameters: As `inspect` gives them; None for a callable that tells nothing.
         specs: The `input_signature`, None without.
-        seen: Shapes met so far by kind of arguments, for `reduce_retracing`; None without.
+        shapes_by_kind: Shapes so far by kind of arguments, for `reduce_retracing`; None without.
         plain: The names, where all parameters are positional.
     """
 
     parameters: inspect.Signature | None
     specs: tuple[Any, ...] | None
-    seen: dict[Any, dict[int, TensorShape]] | None
+    shapes_by_kind: dict[Any, dict[int, TensorShape]] | None
     plain: tuple[str, ...] | None
 
     @staticmethod
@@ -67,7 +67,7 @@ class FunctionSignature:
         if self.parameters is None:
             return self
         rest = list(self.parameters.parameters.values())[1:]
-        return _make_spec(self.parameters.replace(parameters=rest), self.specs, self.seen)
+        return _make_spec(self.parameters.replace(parameters=rest), self.specs, self.shapes_by_kind)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], allow_specs: bool = False) -> CallArguments:
         """Read the arguments of a call.
@@ -80,7 +80,7 @@ class FunctionSignature:
         if not kwargs and self.plain is not None and len(args) == len(self.plain):
             names: Sequence[str] = self.plain
         else:
-            args, kwargs, names = self._bound(args, kwargs)
+            args, kwargs, names = self._bind(args, kwargs)
         if self.specs is not None:
             count = len(self.specs)
             fitted = [self._fitted(spec, value, args, allow_specs) for spec, value in zip(self.specs, args, strict=False)]
@@ -98,27 +98,28 @@ class FunctionSignature:
                     default, (int, float, str, bytes, type(None))) and value != default:
                 raise self._binding_error(f'Can not cast {value!r} to {type_text(default)}', args, kwargs)
 
-    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any],
-                                                                              Sequence[str]]:
+    def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any],
+                                                                             Sequence[str]]:
         """Positional arguments, keyword arguments and the names of the positional ones, defaults filled in."""
         if self.parameters is None:
             return args, kwargs, [f'args_{i}' for i in range(len(args))]
         try:
-            bound = self.parameters.bind(*args, **kwargs)
+            binding = self.parameters.bind(*args, **kwargs)
         except TypeError as error:
             raise self._binding_error(str(error), args, kwargs) from None
-        bound.apply_defaults()
+        binding.apply_defaults()
         names = []
         for name, parameter in self.parameters.parameters.items():
             if parameter.kind in _POSITIONAL:
                 names.append(name)
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                names += [f'{name}_{i}' for i in range(len(bound.arguments[name]))]
-        return bound.args, bound.kwargs, names
+                names += [f'{name}_{i}' for i in range(len(binding.arguments[name]))]
+        return binding.args, binding.kwargs, names
 
-    def _binding_error(self, why: str, args: Sequence[Any], kwargs: Mapping[str, Any], shown: str = '') -> TypeError:
+    def _binding_error(self, why: str, args: Sequence[Any], kwargs: Mapping[str, Any],
+                       signature_text: str = '') -> TypeError:
         return TypeError(f'Binding inputs to tf.function failed due to `{why}`. Received args: {tuple(args)} and kwargs: '
-                         f'{dict(kwargs)} for signature: {shown or self.shown()}.')
+                         f'{dict(kwargs)} for signature: {signature_text or self.text()}.')
 
     def _widened(self, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str],
                  allow_specs: bool) -> CallArguments:
@@ -127,19 +128,19 @@ class FunctionSignature:
             shapes = {i: spec.shape for i, spec in enumerate(nest.flatten(list(self.specs), expand_composites=True))}
             return CallArguments(args, kwargs, names, allow_specs, shapes)
         plain = CallArguments(args, kwargs, names, allow_specs, {})
-        if self.seen is None:
+        if self.shapes_by_kind is None:
             return plain
         kind = plain.key[1], tuple(i.dtype for i in plain.inputs)
-        wide = self.seen.setdefault(kind, {i: inp.shape for i, inp in enumerate(plain.inputs)})
+        wide = self.shapes_by_kind.setdefault(kind, {i: inp.shape for i, inp in enumerate(plain.inputs)})
         for i, inp in enumerate(plain.inputs):
             wide[i] = wide[i].most_specific_compatible_shape(inp.shape)
         return CallArguments(args, kwargs, names, allow_specs, dict(wide))
 
-    def shown(self) -> str:
+    def text(self) -> str:
         """The parameters with their specs, as TensorFlow's messages show them."""
         if self.parameters is None:
             return '(...)'
-        shown = []
+        parameters = []
         for i, parameter in enumerate(self.parameters.parameters.values()):
             kind: Any = inspect.Parameter.empty
             if self.specs is not None and parameter.kind in _POSITIONAL:
@@ -150,8 +151,8 @@ class FunctionSignature:
             default = parameter.default
             if default is not inspect.Parameter.empty:
                 default = _Text('<captured_default_value>')
-            shown.append(parameter.replace(annotation=kind, default=default))
-        return str(self.parameters.replace(parameters=shown, return_annotation=inspect.Signature.empty))
+            parameters.append(parameter.replace(annotation=kind, default=default))
+        return str(self.parameters.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
 
     def _fitted(self, spec: Any, value: Any, args: Sequence[Any], allow_specs: bool) -> Any:
         """An argument as its spec, or structure of specs, wants it."""
@@ -179,18 +180,18 @@ class FunctionSignature:
 
 def _misfit(spec: Any, value: Any) -> str:
     """The message on the part of a composite that does not fit, or on the whole."""
-    given = spec_of(value)
-    for ours, part in zip(spec._component_specs, [] if given is None else components(value), strict=False):
-        if not ours.is_compatible_with(part):
-            return f'Can not cast {TensorSpec(part.shape, part.dtype)} to {ours}'
-    return f'Can not cast {value if given is None else given!r} to {spec!r}'
+    actual = spec_of(value)
+    for part_spec, part in zip(spec._component_specs, [] if actual is None else components(value), strict=False):
+        if not part_spec.is_compatible_with(part):
+            return f'Can not cast {TensorSpec(part.shape, part.dtype)} to {part_spec}'
+    return f'Can not cast {value if actual is None else actual!r} to {spec!r}'
 
 
-def _make_spec(parameters: inspect.Signature | None, specs: tuple[Any, ...] | None, seen: Any) -> FunctionSignature:
+def _make_spec(parameters: inspect.Signature | None, specs: tuple[Any, ...] | None, counter: Any) -> FunctionSignature:
     plain = None
     if parameters is not None and all(p.kind in _POSITIONAL for p in parameters.parameters.values()):
         plain = tuple(parameters.parameters)
-    return FunctionSignature(parameters, specs, seen, plain)
+    return FunctionSignature(parameters, specs, counter, plain)
 
 
 def _check_specs(specs: Any, parameters: inspect.Signature | None) -> None:
@@ -231,19 +232,19 @@ def type_text(value: Any) -> str:
     return f'List[{inner}]' if isinstance(value, list) else f'Tuple[{inner}]'
 
 
-def misfit(expected: Any, given: Any) -> str | None:
+def misfit(expected: Any, value: Any) -> str | None:
     """The mismatch of a value with the structure of a spec, in TensorFlow's words; None if it fits."""
     if not nest.is_nested(expected):
         return None
     if isinstance(expected, Mapping):
-        if not isinstance(given, Mapping):
-            return f'Can not cast {given!r} to a Dict type.'
-        if set(expected) != set(given):
-            return f'{given!r} has different keys with the TraceType {type_text(expected)}.'
-        return next((found for key in expected if (found := misfit(expected[key], given[key])) is not None), None)
+        if not isinstance(value, Mapping):
+            return f'Can not cast {value!r} to a Dict type.'
+        if set(expected) != set(value):
+            return f'{value!r} has different keys with the TraceType {type_text(expected)}.'
+        return next((why for key in expected if (why := misfit(expected[key], value[key])) is not None), None)
     kind = list if isinstance(expected, list) else tuple
-    if not isinstance(given, kind):
-        return f'Can not cast {given!r} to {kind.__name__} type.'
-    if len(given) != len(expected):
-        return f'Can not cast {given!r} to {type_text(expected)}'
-    return next((found for a, b in zip(expected, given, strict=True) if (found := misfit(a, b)) is not None), None)
+    if not isinstance(value, kind):
+        return f'Can not cast {value!r} to {kind.__name__} type.'
+    if len(value) != len(expected):
+        return f'Can not cast {value!r} to {type_text(expected)}'
+    return next((why for a, b in zip(expected, value, strict=True) if (why := misfit(a, b)) is not None), None)

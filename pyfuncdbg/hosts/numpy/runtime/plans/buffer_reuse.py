@@ -24,14 +24,14 @@ class BufferSharing:
         to_copy: Fetched slots that are copied before they are returned.
     """
 
-    __slots__ = ('_fresh', '_roots', '_seen', '_shapes', '_users', 'fetched', 'last_use', 'to_copy')
+    __slots__ = ('_fresh', '_roots', '_shapes', '_users', '_visible_slots', 'fetched', 'last_use', 'to_copy')
 
     def __init__(self, steps: Sequence[Step], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor],
                  slots: Mapping[int, int], protect: bool) -> None:
         self.fetched = [slots[id(t)] for t in fetches]
         self._fresh: set[int] = set()
         self._roots: dict[int, int] = {}
-        self._seen: set[int] = set()
+        self._visible_slots: set[int] = set()
         self._shapes: dict[int, tuple[object, ...]] = {}
         self._users: dict[int, set[int]] = {}
         self.last_use: dict[int, int] = {}
@@ -45,7 +45,7 @@ class BufferSharing:
         definition = step.op.definition
         for slot in step.inputs:
             # A user's function, a variable or a list may keep it.
-            self._use(slot, index, kept=definition.in_execution or definition.retains)
+            self._use(slot, index, outlives_plan=definition.in_execution or definition.retains)
         for slot, tensor in zip(step.outputs, [*step.op.outputs, *step.op.hidden], strict=False):
             self.last_use.setdefault(slot, index)
             sizes = tensor.shape.sizes
@@ -56,16 +56,16 @@ class BufferSharing:
         if definition.free and step.inputs:
             self._pass_on(step)
         for group in step.gradients:                 # hooks of gradient calls may keep their values
-            for shown in (*group.incoming, *group.outgoing, group.record):
-                known = None if shown is None else slots.get(id(shown))
-                if known is not None and known in self.last_use:
-                    self._use(known, index, kept=True)
+            for step_tensor in (*group.incoming, *group.outgoing, group.record):
+                slot_of_tensor = None if step_tensor is None else slots.get(id(step_tensor))
+                if slot_of_tensor is not None and slot_of_tensor in self.last_use:
+                    self._use(slot_of_tensor, index, outlives_plan=True)
 
-    def _use(self, slot: int, index: int, kept: bool) -> None:
+    def _use(self, slot: int, index: int, outlives_plan: bool) -> None:
         self.last_use[slot] = index
         self._users.setdefault(self.root(slot), set()).add(index)
-        if kept:
-            self._seen.add(self.root(slot))
+        if outlives_plan:
+            self._visible_slots.add(self.root(slot))
 
     def _pass_on(self, step: Step) -> None:
         """The outputs of a free op share the memory of its inputs: of the one in their place where there are as many, else
@@ -89,8 +89,8 @@ class BufferSharing:
         self._users.setdefault(first, set()).update(self._users.pop(second, ()))
         if second not in self._fresh:
             self._fresh.discard(first)
-        if second in self._seen:
-            self._seen.add(first)
+        if second in self._visible_slots:
+            self._visible_slots.add(first)
 
     def root(self, slot: int) -> int:
         """The slot whose memory this one may share."""
@@ -100,23 +100,23 @@ class BufferSharing:
 
     def _copies(self) -> set[int]:
         """Fetched values that are held elsewhere: constants, feeds, variables, or another fetch."""
-        copies, taken = set(), set()
+        copies, donors = set(), set()
         for slot in dict.fromkeys(self.fetched):
             root = self.root(slot)
-            if root not in self._fresh or root in self._seen or root in taken or self.fetched.count(slot) > 1:
+            if root not in self._fresh or root in self._visible_slots or root in donors or self.fetched.count(slot) > 1:
                 copies.add(slot)
-            taken.add(root)
+            donors.add(root)
         return copies
 
     def owned(self, step: Step, index: int) -> frozenset[int]:
         """Positions of a Python op's inputs that nothing else will read: the run made them and this is the last use."""
-        found = set()
+        positions = set()
         for position, slot in enumerate(step.inputs):
             root = self.root(slot)
             alone = step.inputs.count(slot) == 1 and root in self._fresh and max(self._users[root]) == index
             if alone and root not in {self.root(s) for s in self.fetched}:
-                found.add(position)
-        return frozenset(found)
+                positions.add(position)
+        return frozenset(positions)
 
     def reusable(self, step: Step, index: int) -> int | None:
         """An input slot whose buffer may hold the result: large, of the same type and shape, the run's own, its last use."""
@@ -126,7 +126,7 @@ class BufferSharing:
         if shape is None or _elements(shape) < _WORTH_REUSING:
             return None
         for slot in step.inputs:
-            if (slot in self._fresh and self.root(slot) == slot and slot not in self._seen
+            if (slot in self._fresh and self.root(slot) == slot and slot not in self._visible_slots
                 and self._shapes.get(slot) == shape
                     and max(self._users[slot]) == index and slot not in {self.root(s) for s in self.fetched}
                     and step.inputs.count(slot) == 1):

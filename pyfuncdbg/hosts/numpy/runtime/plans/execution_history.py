@@ -48,9 +48,9 @@ class SavedState:
         keys = () if like is None else like._resources
         self._resources: dict[Any, tuple[Any, Any]] = {key: save_content(execution.resources.get(key)) for key in keys}
 
-    def note(self, used: dict[Any, tuple[Any, Any]]) -> None:
+    def note(self, resources: dict[Any, tuple[Any, Any]]) -> None:
         """The resources that the step turned out to use, as they were before."""
-        self._resources.update(used)
+        self._resources.update(resources)
 
     def over(self, inputs: Sequence[Any]) -> SavedState:
         """The step is over: the state after it.
@@ -86,7 +86,7 @@ class SavedState:
         """Whether the variables and resources are now as they were then; eager ones too, which Python may read."""
         eager = [entry for entry in self._reachable if entry[0].variable() is not None]
         return all(alike(storage.value, value) for storage, value in (*self._stored, *eager)) and all(
-            alike(save_content(self._execution.resources.get(key)), known) for key, known in self._resources.items())
+            alike(save_content(self._execution.resources.get(key)), content) for key, content in self._resources.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class CallMark:
     position: int
     inputs: tuple[Any, ...]
     before: SavedState
-    used: dict[Any, tuple[Any, Any]]
+    touched: dict[Any, tuple[Any, Any]]
 
 
 class ExecutionHistory:
@@ -198,7 +198,7 @@ class ExecutionHistory:
 
     def holds(self, tensor: str) -> bool:
         """Whether a value is there."""
-        return self.values.slot(tensor) in self.values.known
+        return self.values.slot(tensor) in self.values.value_by_slot
 
     def value(self, tensor: str) -> Any:
         """The value of a tensor, such as 'mm:0'.
@@ -233,15 +233,15 @@ class ExecutionHistory:
         """Run a step with effects, and note what was before it and after."""
         execution, python = self._execution, step.op.definition.python
         before = self._undo[index] = SavedState(execution, inputs, python)
-        outer, execution.used = execution.used, {}
+        outer, execution.touched = execution.touched, {}
         try:
             outputs = run()
         finally:
-            before.note(execution.used)
+            before.note(execution.touched)
             after = before.over(inputs)
             if outer is not None:               # the step around this one used them too
-                outer.update((key, entry) for key, entry in execution.used.items() if key not in outer)
-            execution.used = outer
+                outer.update((key, entry) for key, entry in execution.touched.items() if key not in outer)
+            execution.touched = outer
         self._outcomes[index] = StepOutcome(tuple(outputs), tuple(inputs), before, after)
         return outputs
 
@@ -252,12 +252,12 @@ class ExecutionHistory:
 
     def ran_since(self, mark: CallMark) -> None:
         """The marked step has run, and the plan is handed over: note what it did, if what it gave was kept."""
-        self._execution.used = None
+        self._execution.touched = None
         slots = self._plan.steps[mark.position].outputs
-        if any(slot >= 0 and slot not in self.values.known for slot in slots):
+        if any(slot >= 0 and slot not in self.values.value_by_slot for slot in slots):
             return
-        mark.before.note(mark.used)
-        outputs = tuple(self.values.known.get(slot) for slot in slots)
+        mark.before.note(mark.touched)
+        outputs = tuple(self.values.value_by_slot.get(slot) for slot in slots)
         self._undo[mark.position] = mark.before
         self._outcomes[mark.position] = StepOutcome(outputs, mark.inputs, mark.before, mark.before.over(mark.inputs))
 
@@ -266,19 +266,19 @@ class ExecutionHistory:
         """The reason why the run cannot go back to before a step; '' if it can."""
         if not 0 <= position <= self.position:
             return f'cannot rewind to step {position}: next is {self.position}, the first is 0'
-        gone = range(position, self.position)
-        for index in gone:
+        undone = range(position, self.position)
+        for index in undone:
             step = self._plan.steps[index]
             if index not in self._undo and has_effects(step) and (reason := self._irrevocable(step)):
                 return f'cannot rewind over {step.op.name!r}: it ran before the run was paused, and {reason}'
-        made: set[int] = set()
-        for index in gone:
+        written: set[int] = set()
+        for index in undone:
             step = self._plan.steps[index]
             for slot, tensor in zip(step.inputs, step.op.inputs, strict=True):
-                if slot not in made and not self.values.obtainable(slot, position):
+                if slot not in written and not self.values.obtainable(slot, position):
                     return (f'cannot rewind to before {step.op.name!r}: {tensor.name} was dropped before the run was '
                             f'paused, and cannot be computed again without its effects')
-            made.update(step.outputs)
+            written.update(step.outputs)
         return ''
 
     def _irrevocable(self, step: Step) -> str:
@@ -290,7 +290,7 @@ class ExecutionHistory:
             return ''
         if any(t.dtype is resource for t in step.op.inputs):
             return 'the variables that it may have written are not known as they were'
-        if any(slot >= 0 and slot not in self.values.known for slot in step.outputs):
+        if any(slot >= 0 and slot not in self.values.value_by_slot for slot in step.outputs):
             return 'what it gave was not kept'
         return ''
 
@@ -302,11 +302,11 @@ class ExecutionHistory:
         self.position = position
 
     def _take_back(self, index: int) -> None:
-        step, undo, known = self._plan.steps[index], self._undo.pop(index, None), self.values.known
+        step, undo, values = self._plan.steps[index], self._undo.pop(index, None), self.values.value_by_slot
         if undo is not None:
             undo.restore()
-        elif has_effects(step) and not _reads(step) and all(slot in known for slot in step.outputs if slot >= 0):
-            self._outcomes[index] = StepOutcome(tuple(known.get(slot) for slot in step.outputs))
+        elif has_effects(step) and not _reads(step) and all(slot in values for slot in step.outputs if slot >= 0):
+            self._outcomes[index] = StepOutcome(tuple(values.get(slot) for slot in step.outputs))
         self.values.forget(step)
 
     def forget(self, index: int) -> None:

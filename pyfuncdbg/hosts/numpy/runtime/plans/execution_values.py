@@ -19,38 +19,38 @@ class SlotValues:
         known: Those that are there.
     """
 
-    __slots__ = ('_made_by', '_plan', 'known')
+    __slots__ = ('_made_by', '_plan', 'value_by_slot')
 
     def __init__(self, plan: CompiledPlan) -> None:
         self._plan = plan
         self._made_by: dict[int, int] | None = None
-        self.known: dict[int, Any] = dict(plan.constants)
+        self.value_by_slot: dict[int, Any] = dict(plan.constants)
 
     def load(self, feeds: Sequence[Any], names: Mapping[str, Any] | None = None,
              live: Mapping[str, int] | None = None) -> None:
         """Take over what a plan is given, and the locals that hold more."""
         slots = self._plan.slots
-        self.known.update((slots[id(t)], value) for t, value in zip(self._plan.feeds, feeds, strict=True))
+        self.value_by_slot.update((slots[id(t)], value) for t, value in zip(self._plan.feeds, feeds, strict=True))
         if names is not None and live is not None:
-            self.known.update((slot, names[name]) for name, slot in live.items() if name in names)
+            self.value_by_slot.update((slot, names[name]) for name, slot in live.items() if name in names)
 
     def keep(self, step: Step, outputs: Sequence[Any]) -> None:
         """The outputs of a step."""
-        known = self.known
+        values = self.value_by_slot
         for slot, value in zip(step.outputs, outputs, strict=True):
             if slot >= 0:
-                known[slot] = value
+                values[slot] = value
 
     def forget(self, step: Step) -> None:
         """The step has not run."""
         for slot in step.outputs:
-            self.known.pop(slot, None)
+            self.value_by_slot.pop(slot, None)
 
     def inputs(self, step: Step, position: int) -> list[Any]:
         """The inputs of a step."""
-        known = self.known
+        values = self.value_by_slot
         try:
-            return [known[slot] for slot in step.inputs]
+            return [values[slot] for slot in step.inputs]
         except KeyError:
             return [self.get(slot, t.name, position) for slot, t in zip(step.inputs, step.op.inputs, strict=True)]
 
@@ -61,10 +61,10 @@ class SlotValues:
         Raises:
             KeyError: It is not in this run.
         """
-        found = self._plan.by_name.get(tensor)
-        if found is None:
+        slot = self._plan.by_name.get(tensor)
+        if slot is None:
             raise KeyError(f'{tensor!r} is not in this run.{nearest(tensor, self._plan.by_name)}')
-        return found
+        return slot
 
     def get(self, slot: int, name: str, position: int) -> Any:
         """A value; one that was dropped is computed again, and kept, if all that it comes from is there or pure.
@@ -77,9 +77,9 @@ class SlotValues:
         Raises:
             KeyError: It was not computed yet, or was dropped and is not pure.
         """
-        found = self.known.get(slot, self)
-        if found is not self:
-            return found
+        value = self.value_by_slot.get(slot, self)
+        if value is not self:
+            return value
         index = self._maker(slot)
         if index is None or index >= position:
             raise KeyError(f'{name}: not computed yet')
@@ -90,17 +90,17 @@ class SlotValues:
         inputs = [self.get(s, step.op.inputs[i].name, position) for i, s in enumerate(step.inputs)]
         result = step.kernel(*inputs)
         self.keep(step, (result,) if step.op.definition.outputs == 1 else tuple(result))
-        return self.known[slot]
+        return self.value_by_slot[slot]
 
     def obtainable(self, slot: int, position: int) -> bool:
         """Whether `get` would give a value that is there before the step at `position`."""
         index = self._maker(slot)
         if index is None:
-            return slot in self.known
+            return slot in self.value_by_slot
         if index >= position:
             return False
         step = self._plan.steps[index]
-        return slot in self.known or (_pure(step) and all(self.obtainable(s, position) for s in step.inputs))
+        return slot in self.value_by_slot or (_pure(step) and all(self.obtainable(s, position) for s in step.inputs))
 
     def settle(self, slot: int, position: int) -> None:
         """Before a value is replaced: have what was computed from it, and dropped, as it was."""
@@ -109,15 +109,15 @@ class SlotValues:
             if reached.isdisjoint(step.inputs):
                 continue
             reached.update(step.outputs)
-            for made in step.outputs:
-                if made >= 0 and made not in self.known and self.obtainable(made, position):
-                    self.get(made, '', position)
+            for output in step.outputs:
+                if output >= 0 and output not in self.value_by_slot and self.obtainable(output, position):
+                    self.get(output, '', position)
 
     def _maker(self, slot: int) -> int | None:
         """Index of the step that makes a slot; None for what was given or is constant."""
         if self._made_by is None:
-            self._made_by = {made: index for index, step in enumerate(self._plan.steps) for made in step.outputs
-                             if made >= 0}
+            self._made_by = {output: index for index, step in enumerate(self._plan.steps) for output in step.outputs
+                             if output >= 0}
         return self._made_by.get(slot)
 
 

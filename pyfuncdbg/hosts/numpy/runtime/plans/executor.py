@@ -90,8 +90,9 @@ class Executor:
         if on_pause is not None:
             execution.pause(on_pause)
         fed = {id(t) for t in self._plan.feeds}
-        known = self.history.values.known
-        return tuple((copy_feed if id(t) in fed else copy_value)(known[self._plan.slots[id(t)]]) for t in self._plan.fetches)
+        values = self.history.values.value_by_slot
+        slots = self._plan.slots
+        return tuple((copy_feed if id(t) in fed else copy_value)(values[slots[id(t)]]) for t in self._plan.fetches)
 
     def execute(self, cursor: RunCursor, index: int) -> int:
         """Run a step; the index of the next."""
@@ -109,7 +110,7 @@ class Executor:
                 self._pause(cursor, index + 1)
         if self._dropping:
             for slot in self._plan.ends.get(index, ()):
-                self.history.values.known.pop(slot, None)
+                self.history.values.value_by_slot.pop(slot, None)
         return index + 1
 
     def _pause(self, cursor: RunCursor, position: int) -> None:
@@ -134,12 +135,12 @@ class Executor:
                 cursor.entering = False
                 self.execution.pause(cursor.on_pause)
             values.keep(step, history.ran(index, step, inputs, lambda: self.outputs(index, step, inputs)))
-        self.report_gradients(step, values.known)
+        self.report_gradients(step, values.value_by_slot)
 
-    def report_gradients(self, step: Step, known: Mapping[int, Any]) -> None:
+    def report_gradients(self, step: Step, values: Mapping[int, Any]) -> None:
         """Report the backward steps that are complete with a step, where a hook watches them."""
         for group in step.gradients:
-            incoming, outgoing, (record,) = (tuple(known.get(self._plan.slots.get(id(t), -1)) for t in tensors)
+            incoming, outgoing, (record,) = (tuple(values.get(self._plan.slots.get(id(t), -1)) for t in tensors)
                                              for tensors in (group.incoming, group.outgoing, [group.record]))
             group.report(self.execution, incoming, outgoing, record)
 
@@ -204,7 +205,7 @@ class Executor:
         """Replace a value; values computed from the old one stay."""
         values = self.history.values
         values.settle(values.slot(tensor), self.history.position)
-        values.known[values.slot(tensor)] = value
+        values.value_by_slot[values.slot(tensor)] = value
 
 
 def _plain_function(step: Step) -> Callable[..., tuple[Any, ...]]:
@@ -226,19 +227,19 @@ def innermost(execution: Execution) -> RunView | None:
         if isinstance(cursor, RunCursor) and getattr(cursor.nodes, 'execution', None) is execution:
             return cursor
         frame = frame.f_back
-    return execution.standing()
+    return execution.outside_position()
 
 
 def mark_of_call(execution: Execution) -> CallMark | None:
     """State before the Python call that a plan at full speed is at; None in one that runs step by step."""
     earlier = execution.marked
-    if execution.used is not None and (earlier is None or execution.used is not earlier.used):
+    if execution.touched is not None and (earlier is None or execution.touched is not earlier.touched):
         return None                             # a step around this one keeps its own books
     view = innermost(execution)
     if not isinstance(view, ExecutionHistory):
         return None
     mark = view.mark()
-    execution.used = mark.used
+    execution.touched = mark.touched
     return mark
 
 

@@ -75,19 +75,19 @@ class _Chains:
 
     def before(self, index: int, step: Step) -> set[int]:
         """The steps that a step waits for because of its variables: a reader for the last writer, a writer for all since."""
-        found: set[int] = set()
+        steps: set[int] = set()
         writes = not step.op.outputs or (step.op.definition.python and '_py_function' not in step.op.attrs)
         for slot, tensor in zip(step.inputs, step.op.inputs, strict=True):
             if tensor.dtype is not resource:
                 continue
             if slot in self._wrote:
-                found.add(self._wrote[slot])
+                steps.add(self._wrote[slot])
             if writes:
-                found.update(self._read.pop(slot, ()))
+                steps.update(self._read.pop(slot, ()))
                 self._wrote[slot] = index
             else:
                 self._read.setdefault(slot, []).append(index)
-        return found
+        return steps
 
 
 class RunProgress:
@@ -122,15 +122,15 @@ class RunProgress:
                 heappush(self.ready, follower)
         return len(self.ready) - count
 
-    def drop(self, step: Step, known: dict[int, Any]) -> None:
+    def drop(self, step: Step, values: dict[int, Any]) -> None:
         """Forget the values that no later step needs."""
         for slot in dict.fromkeys(step.inputs):
             self._uses[slot] -= 1
             if not self._uses[slot]:
-                known.pop(slot, None)
+                values.pop(slot, None)
         for slot in step.outputs:
             if slot >= 0 and not self._uses[slot]:
-                known.pop(slot, None)
+                values.pop(slot, None)
 
 
 _orders: weakref.WeakKeyDictionary[CompiledPlan, StepOrder] = weakref.WeakKeyDictionary()
@@ -166,13 +166,13 @@ class StepExecution(Execution):
         control: How a debugger steers what runs on this thread.
     """
 
-    __slots__ = ('_whole', 'control', 'index')
+    __slots__ = ('_pooled_run', 'control', 'index')
 
-    def __init__(self, whole: PooledRun, execution: Execution) -> None:
+    def __init__(self, pooled_run: PooledRun, execution: Execution) -> None:
         super().__init__(execution.run, execution.resources, execution.errstate)
         self.gradient_calls = execution.gradient_calls
         self.deadline = execution.deadline
-        self._whole = whole
+        self._pooled_run = pooled_run
         self.control: Any = self
         self.index = 0
 
@@ -180,10 +180,10 @@ class StepExecution(Execution):
         before, self.control = self.control, control
         return before
 
-    def standing(self) -> ExecutionHistory:
-        plan, position = self._whole.arranged(self.index)
+    def outside_position(self) -> ExecutionHistory:
+        plan, position = self._pooled_run.arranged(self.index)
         history = ExecutionHistory(plan, self)
-        history.values.known.update(self._whole.known)
+        history.values.value_by_slot.update(self._pooled_run.value_by_slot)
         history.position = position
         return history
 
@@ -191,14 +191,14 @@ class StepExecution(Execution):
 class ParallelControl:
     """The control of a run on several threads: each thread steers what it runs."""
 
-    __slots__ = ('_whole',)
+    __slots__ = ('_pooled_run',)
 
-    def __init__(self, whole: PooledRun) -> None:
-        self._whole = whole
+    def __init__(self, pooled_run: PooledRun) -> None:
+        self._pooled_run = pooled_run
 
     def __getattr__(self, name: str) -> Any:
-        execution = self._whole.executions.get(threading.get_ident())
-        return getattr(self._whole.execution if execution is None else execution.control, name)
+        execution = self._pooled_run.executions.get(threading.get_ident())
+        return getattr(self._pooled_run.execution if execution is None else execution.control, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class PooledRun:
         if order is None:
             order = _orders[plan] = StepOrder(plan)
         self.execution = execution
-        self.known: dict[int, Any] = dict(plan.constants)
+        self.value_by_slot: dict[int, Any] = dict(plan.constants)
         self.executions: dict[int, StepExecution] = {}
         self._plan, self._pool, self._timing = plan, pool, timing
         self._progress = RunProgress(order)
@@ -245,7 +245,7 @@ class PooledRun:
         execution.feeds = values
         if execution.paused:                    # a debugger steps from the beginning
             return Executor(plan, execution).start(values)
-        self.known.update((plan.slots[id(t)], value) for t, value in zip(plan.feeds, values, strict=True))
+        self.value_by_slot.update((plan.slots[id(t)], value) for t, value in zip(plan.feeds, values, strict=True))
         before = execution.steer(ParallelControl(self))
         try:
             helpers = self._pool.help(self._work, sum(step.op.definition.python for step in plan.steps) - 1)
@@ -261,7 +261,8 @@ class PooledRun:
         if self._pause is not None:
             return self._handed_over(self._pause)
         fed = {id(t) for t in plan.feeds}
-        return tuple((copy_feed if id(t) in fed else copy_value)(self.known[plan.slots[id(t)]]) for t in plan.fetches)
+        return tuple((copy_feed if id(t) in fed else copy_value)(self.value_by_slot[plan.slots[id(t)]])
+                     for t in plan.fetches)
 
     def _settle(self, helpers: Sequence[Future[None]]) -> None:
         """Wait until no thread works for this run any more; Ctrl-C meanwhile ends it."""
@@ -279,7 +280,7 @@ class PooledRun:
         outer = numpy_errstate.state.set(numpy_errstate.IGNORE)
         self.executions[threading.get_ident()] = execution
         try:
-            while (index := self._begun(execution)) is not None:
+            while (index := self._next_step(execution)) is not None:
                 self._step(execution, index)
         except BaseException as error:          # Ctrl-C while this thread waits: the others end what they are at
             self._fail(error, None)
@@ -287,7 +288,7 @@ class PooledRun:
             del self.executions[threading.get_ident()]
             numpy_errstate.state.reset(outer)
 
-    def _begun(self, execution: StepExecution) -> int | None:
+    def _next_step(self, execution: StepExecution) -> int | None:
         """A step that this thread is to run; None when it has nothing more to do."""
         with self._changed:
             while not self._stopped():
@@ -317,24 +318,24 @@ class PooledRun:
             self._running.discard(index)
             woken = self._progress.finish(index)
             if self._dropping:
-                self._progress.drop(step, self.known)
-            asked = execution if execution.paused else self.execution if self.execution.paused else None
-            if asked is not None and asked.on_pause is not None and self._pause is None:
-                self._pause = _Pause(asked.on_pause, index, execution.marked)
+                self._progress.drop(step, self.value_by_slot)
+            paused_execution = execution if execution.paused else self.execution if self.execution.paused else None
+            if paused_execution is not None and paused_execution.on_pause is not None and self._pause is None:
+                self._pause = _Pause(paused_execution.on_pause, index, execution.marked)
             if woken > 1 or not self._running or self._stopped():
                 self._changed.notify_all()
 
     def _run(self, execution: StepExecution, index: int, step: Step) -> None:
         executor = Executor(self._plan, execution)
-        inputs = [self.known[slot] for slot in step.inputs]
+        inputs = [self.value_by_slot[slot] for slot in step.inputs]
         started = perf_counter_ns()
         outputs = executor.outputs(index, step, inputs)
         if self._timing is not None:
             self._timing.add(step.op, started, perf_counter_ns())
         for slot, value in zip(step.outputs, outputs, strict=True):
             if slot >= 0:
-                self.known[slot] = value
-        executor.report_gradients(step, self.known)
+                self.value_by_slot[slot] = value
+        executor.report_gradients(step, self.value_by_slot)
 
     def _fail(self, error: BaseException, step: Step | None, index: int = -1) -> None:
         """The first failure is the run's."""
@@ -350,15 +351,15 @@ class PooledRun:
     def arranged(self, last: int) -> tuple[CompiledPlan, int]:
         """The plan with the steps that are done first, then `last`, then the others; and the place of `last`."""
         with self._changed:
-            done = set(self._progress.done) - {last}
-        rest = [index for index in range(len(self._plan.steps)) if index != last and index not in done]
-        return self._plan.arranged([*sorted(done), last, *rest]), len(done)
+            finished = set(self._progress.done) - {last}
+        rest = [index for index in range(len(self._plan.steps)) if index != last and index not in finished]
+        return self._plan.arranged([*sorted(finished), last, *rest]), len(finished)
 
     def _handed_over(self, pause: _Pause) -> tuple[Any, ...]:
         """Go on step by step, on the thread of the run."""
         plan, place = self.arranged(pause.after)
         executor = Executor(plan, self.execution)
-        executor.history.values.known.update(self.known)
+        executor.history.values.value_by_slot.update(self.value_by_slot)
         executor.history.position = place + 1
         if pause.marked is not None:
             executor.history.ran_since(replace(pause.marked, plan=plan, position=place))

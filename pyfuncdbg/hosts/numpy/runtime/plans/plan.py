@@ -148,29 +148,29 @@ def op_site(op: Operation) -> CallSite:
 
 def sites_around(graph: Graph) -> tuple[CallSite, ...]:
     """The nodes that a graph is a part of, outermost first."""
-    found: list[CallSite] = []
+    sites: list[CallSite] = []
     while graph.outer is not None and len(graph.place) > len(graph.outer.place):
         node = graph.outer.find(graph.place[len(graph.outer.place):-1])
         if node is not None:
-            found.insert(0, op_site(node))
+            sites.insert(0, op_site(node))
         graph = graph.outer
-    return tuple(found)
+    return tuple(sites)
 
 
-def needed_ops(roots: Iterable[Operation], fed: set[int], done: Collection[Operation] = ()) -> list[Operation]:
+def needed_ops(roots: Iterable[Operation], fed: set[int], finished: Collection[Operation] = ()) -> list[Operation]:
     """The ops that must run for `roots`, in order of creation; nothing behind a fed tensor, and none that is done."""
-    found: set[Operation] = set()
+    needed: set[Operation] = set()
     recording: set[Operation] = set()           # must run for their record, even if their outputs are fed
     stack = list(roots)
     while stack:
         op = stack.pop()
-        if op in found or op in done or (op.outputs and op not in recording and all(id(t) in fed for t in op.outputs)):
+        if op in needed or op in finished or (op.outputs and op not in recording and all(id(t) in fed for t in op.outputs)):
             continue
-        found.add(op)
+        needed.add(op)
         recording.update(t.op for t in op.inputs if t.index >= len(t.op.outputs))
         stack.extend(t.op for t in op.inputs if id(t) not in fed)
         stack.extend(op.control_inputs)
-    return in_order(found)
+    return in_order(needed)
 
 
 def in_order(ops: set[Operation]) -> list[Operation]:
@@ -198,7 +198,7 @@ def in_order(ops: set[Operation]) -> list[Operation]:
 def compile_plan(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor],
                  fetches: Sequence[SymbolicTensor], *,
                  protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = (),
-                 done: Collection[Operation] = (), merge: bool = True) -> CompiledPlan:
+                 finished: Collection[Operation] = (), merge: bool = True) -> CompiledPlan:
     """Compile a plan.
 
     Args:
@@ -209,14 +209,14 @@ def compile_plan(graph: Graph, roots: Iterable[Operation], feeds: Sequence[Symbo
         protect: Fetched arrays are the caller's own, to write to.
         hand_over: Goes on with a plan that is left after a Python call.
         gradients: The backward steps to report as calls.
-        done: Ops that have run already, whose outputs are fed where they are needed.
+        finished: Ops that have run already, whose outputs are fed where they are needed.
         merge: Whether equal calls without effect are made once.
     """
     fed = {id(t) for t in feeds}
-    ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed, done)
+    ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed, finished)
     if graph.building_function:                 # a session asks for all of its graph
         check_function(ops)
-    wanted = {id(t) for op in ops for t in op.inputs} | {id(t) for t in fetches}
+    needed_ids = {id(t) for op in ops for t in op.inputs} | {id(t) for t in fetches}
     slots: dict[int, int] = {}
     for tensor in feeds:
         slots.setdefault(id(tensor), len(slots))
@@ -228,12 +228,12 @@ def compile_plan(graph: Graph, roots: Iterable[Operation], feeds: Sequence[Symbo
         if op in same:
             slots.update((id(t), slots[id(other)]) for t, other in zip(op.outputs, same[op].outputs, strict=True))
             continue
-        recorded = any(id(t) in wanted for t in op.hidden)
+        recorded = any(id(t) in needed_ids for t in op.hidden)
         outputs = [*op.outputs, *(op.hidden if recorded else ())]
         fed_outputs = [t for t in op.outputs if id(t) in fed]
         for tensor in outputs:
             slots.setdefault(id(tensor), len(slots))
-        kernel = _bind_kernel(op, wanted if recorded else ())
+        kernel = _bind_kernel(op, needed_ids if recorded else ())
         numbers = tuple(slots[id(t)] for t in outputs) if not fed_outputs else tuple(
             slots[id(t)] if id(t) not in fed else -1 for t in outputs)
         if is_constant(op):
@@ -245,7 +245,7 @@ def compile_plan(graph: Graph, roots: Iterable[Operation], feeds: Sequence[Symbo
                         hand_over)
 
 
-def _bind_kernel(op: Operation, wanted: Collection[int]) -> Kernel:
+def _bind_kernel(op: Operation, needed_ids: Collection[int]) -> Kernel:
     definition = op.definition
     dtype = op.inputs[0].dtype.array if op.inputs and not definition.in_execution else None
     kernel = kernel_for(definition, dtype if isinstance(dtype, np.dtype) else None)
@@ -254,8 +254,8 @@ def _bind_kernel(op: Operation, wanted: Collection[int]) -> Kernel:
         attrs['node'] = op.name
     if 'device' in definition.kernel_attrs:
         attrs['device'] = op.device
-    if wanted and 'asked' in definition.kernel_attrs:
-        attrs['asked'] = tuple(id(t) in wanted for t in op.hidden)
+    if needed_ids and 'hidden_needed' in definition.kernel_attrs:
+        attrs['hidden_needed'] = tuple(id(t) in needed_ids for t in op.hidden)
     return partial(kernel, **attrs) if attrs else kernel
 
 
@@ -285,13 +285,13 @@ def doubles(ops: Sequence[Operation], fed: Collection[int]) -> dict[Operation, O
         return {}
     search = _Search(fed)
     first: dict[Any, Operation] = {}
-    found = {}
+    original_by_double = {}
     for op in ops:
         if _is_call(op) and tokens[op.attrs['token']] > 1 and not any(id(t) in fed for t in op.outputs):
-            known = first.setdefault(search.key(op), op)
-            if known is not op:
-                found[op] = known
-    return found
+            original = first.setdefault(search.key(op), op)
+            if original is not op:
+                original_by_double[op] = original
+    return original_by_double
 
 
 def _is_call(op: Operation) -> bool:
@@ -307,12 +307,12 @@ class _Search:
 
     def key(self, op: Operation) -> Any:
         """A key of the node; of one with effects, itself."""
-        found = self._keys.get(op)
-        if found is None:
-            found = self._keys[op] = self._made(op)
-        return found
+        key = self._keys.get(op)
+        if key is None:
+            key = self._keys[op] = self._make_key(op)
+        return key
 
-    def _made(self, op: Operation) -> Any:
+    def _make_key(self, op: Operation) -> Any:
         definition = op.definition
         if definition.stateful or (definition.in_execution and not _is_call(op)):
             return op

@@ -51,8 +51,8 @@ class PlanSource:
         ends: dict[int, list[int]] = {}
         for slot, index in sharing.last_use.items():
             ends.setdefault(index, []).append(slot)
-        made = {slot for step in plan.steps for slot in step.outputs if slot >= 0}
-        self.ends = {index: tuple(slot for slot in slots if slot in made) for index, slots in ends.items()}
+        written_slots = {slot for step in plan.steps for slot in step.outputs if slot >= 0}
+        self.ends = {index: tuple(slot for slot in slots if slot in written_slots) for index, slots in ends.items()}
         for index, step in enumerate(plan.steps):
             self._step(index, step, ends.get(index, ()))
         fetched = ''.join(f'{self._fetched(t)}, ' for t in plan.fetches)
@@ -148,8 +148,8 @@ class PlanSource:
     def _gradient_line(self, group: GradientStep, name: str) -> str:
         """A line that reports one backward step as a gradient call."""
         self.names[name] = group.report
-        given, results = (''.join(f'{self._name(t)}, ' for t in tensors) for tensors in (group.incoming, group.outgoing))
-        return f'{name}(x, ({given}), ({results}), {self._name(group.record)})'
+        grads, results = (''.join(f'{self._name(t)}, ' for t in tensors) for tensors in (group.incoming, group.outgoing))
+        return f'{name}(x, ({grads}), ({results}), {self._name(group.record)})'
 
     def _fetched(self, tensor: SymbolicTensor) -> str:
         """A fetched value as the caller gets it."""

@@ -36,7 +36,7 @@ class Fetches:
         self.tensors: list[SymbolicTensor] = []
         self.targets: list[Operation] = []
         places: list[int] = []
-        known: dict[int, int] = {}
+        place_by_id: dict[int, int] = {}
         fetches = _expand_composites(fetches)
         leaves = nest.flatten(fetches) if _is_structure(fetches) else [fetches]
         for leaf in leaves:
@@ -51,10 +51,10 @@ class Fetches:
                 self.targets.append(element)
                 places.append(-1)
             else:
-                if id(element) not in known:
-                    known[id(element)] = len(self.tensors)
+                if id(element) not in place_by_id:
+                    place_by_id[id(element)] = len(self.tensors)
                     self.tensors.append(element)
-                places.append(known[id(element)])
+                places.append(place_by_id[id(element)])
         self.pack = _packer(fetches, places)
 
 

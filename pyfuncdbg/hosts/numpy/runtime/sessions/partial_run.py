@@ -75,14 +75,14 @@ class PartialRun:
         error: Of a node that its step did not ask for; the next step raises it.
     """
 
-    def __init__(self, graph: Graph, feeds: Sequence[SymbolicTensor], wanted: Fetches,
+    def __init__(self, graph: Graph, feeds: Sequence[SymbolicTensor], requested: Fetches,
                  elements: dict[int, tuple[Any, Any]]) -> None:
-        roots = [*wanted.targets, *(t.op for t in wanted.tensors)]
+        roots = [*requested.targets, *(t.op for t in requested.tensors)]
         self.graph = graph
         self.elements = elements
         self.waiting: Sequence[Operation] = needed_ops(roots, {id(t) for t in feeds})
-        self.feeds, self.fetches = set(feeds), set(wanted.tensors)
-        self.unfed, self.unfetched = set(feeds), set(wanted.tensors)
+        self.feeds, self.fetches = set(feeds), set(requested.tensors)
+        self.unfed, self.unfetched = set(feeds), set(requested.tensors)
         self.values: dict[SymbolicTensor, Any] = {}
         self.done: set[Operation] = set()
         self.error: OpError | None = None
@@ -99,15 +99,15 @@ class PartialRun:
         Raises:
             InvalidArgumentError: With TensorFlow's text.
         """
-        given = set(feeds)
-        for tensors, left, known, what, past in ((given, self.unfed, self.feeds, 'feed', 'fed'),
-                                                 (fetches, self.unfetched, self.fetches, 'fetch', 'fetched')):
+        fed = set(feeds)
+        for tensors, remaining, declared, what, past in ((fed, self.unfed, self.feeds, 'feed', 'fed'),
+                                                         (fetches, self.unfetched, self.fetches, 'fetch', 'fetched')):
             for tensor in tensors:
-                if tensor not in known:
+                if tensor not in declared:
                     raise _run_error(f'The {what} {tensor.name} was not specified in partial_run_setup.')
-                if tensor not in left:
+                if tensor not in remaining:
                     raise _run_error(f'The {what} {tensor.name} has already been {past}.')
-        missing = self._missing(fetches, self.unfed - given)
+        missing = self._missing(fetches, self.unfed - fed)
         if missing is not None:
             raise _run_error(f"Fetch {missing.name} can't be computed from the feeds that have been fed so far.")
 
@@ -115,12 +115,12 @@ class PartialRun:
         """A tensor still to be fed, that a fetch needs."""
         waiting = set(self.waiting)
         stack = [t.op for t in fetches if t not in self.values]
-        seen: set[Operation] = set()
+        visited: set[Operation] = set()
         while stack:
             op = stack.pop()
-            if op in seen or op not in waiting:
+            if op in visited or op not in waiting:
                 continue
-            seen.add(op)
+            visited.add(op)
             for tensor in op.inputs:
                 if tensor in pending:
                     return cast(SymbolicTensor, tensor)
@@ -142,12 +142,12 @@ class PartialRun:
         """A plan of these ops that gives the fetches and what later ops need, and the tensors it takes."""
         running = set(ops)
         later = {t for op in self.waiting if op not in running for t in op.inputs} | self.unfetched
-        made = [t for op in ops for t in (*op.outputs, *op.hidden) if t in later]
+        computed = [t for op in ops for t in (*op.outputs, *op.hidden) if t in later]
         asked_for = itertools.chain((t for op in ops for t in op.inputs), fetches)
-        given = [t for t in dict.fromkeys(asked_for) if t in self.values]
-        wanted = [t for t in dict.fromkeys((*fetches, *made)) if t not in self.values]
-        plan = compile_plan(self.graph, ops, given, wanted, protect=True, hand_over=take_over, done=self.done)
-        return plan, given
+        available = [t for t in dict.fromkeys(asked_for) if t in self.values]
+        needed = [t for t in dict.fromkeys((*fetches, *computed)) if t not in self.values]
+        plan = compile_plan(self.graph, ops, available, needed, protect=True, hand_over=take_over, finished=self.done)
+        return plan, available
 
     def ran(self, ops: Sequence[Operation], plan: CompiledPlan, results: Sequence[Any]) -> None:
         """Keep what a plan gave, and drop what is no longer needed."""
@@ -163,9 +163,9 @@ class PartialRun:
         """Run ops that no fetch of this step needs; what one of them raises is for the next step."""
         if not ops:
             return
-        plan, given = self.plan(ops, ())
+        plan, available = self.plan(ops, ())
         try:
-            self.ran(ops, plan, run_plan(plan, execution, [self.values[t] for t in given], session_error))
+            self.ran(ops, plan, run_plan(plan, execution, [self.values[t] for t in available], session_error))
         except OpError as error:
             self.error = error
 
@@ -184,18 +184,18 @@ class PartialRuns:
         tensors = [_find_feed(graph, tensor) for key in keys
                    for tensor in (key._type_spec._to_components(key) if hasattr(key, 'fed') else [key])]
         elements: dict[int, tuple[Any, Any]] = {}
-        wanted = Fetches(graph, fetches, elements)
+        requested = Fetches(graph, fetches, elements)
         for i, tensor in enumerate(tensors):
             if any(t is tensor for t in tensors[:i]):  # `in` would ask whether tensors are equal
                 raise _run_error(f'Endpoint "{tensor.name}" fed more than once.')
-            if any(t is tensor for t in wanted.tensors):
+            if any(t is tensor for t in requested.tensors):
                 raise _run_error(f'{tensor.name} is both fed and fetched.')
-        if not wanted.tensors and not wanted.targets:
+        if not requested.tensors and not requested.targets:
             raise _run_error('Must specify at least one target to fetch or execute.')
-        names = (','.join(t.name for t in tensors), ','.join(t.name for t in wanted.tensors),
-                 ','.join(op.name for op in wanted.targets))
+        names = (','.join(t.name for t in tensors), ','.join(t.name for t in requested.tensors),
+                 ','.join(op.name for op in requested.targets))
         handle = f'{names[0]}->{names[1]}/{names[2]}/1/;{next(self._numbers)}'
-        partial = PartialRun(graph, tensors, wanted, elements)
+        partial = PartialRun(graph, tensors, requested, elements)
         if not all(is_constant(op) for op in partial.ready()):
             self._step(session, 'Session.partial_run_setup', partial, {}, [])
         self._under_way[handle] = partial
@@ -207,57 +207,57 @@ class PartialRuns:
         flat: Mapping[Any, Any] = flat_feeds(feed_dict) if feed_dict else {}
         fed = {tensor: converter(tensor)(value) for tensor, value in ((feed_tensor(graph, k), v) for k, v in flat.items())}
         partial = self._under_way.get(handle) if isinstance(handle, str) else None
-        wanted = Fetches(graph, fetches, None if partial is None else partial.elements)
-        if not wanted.tensors and not wanted.targets and not fed:
-            return wanted.pack([])
-        if wanted.targets:
+        requested = Fetches(graph, fetches, None if partial is None else partial.elements)
+        if not requested.tensors and not requested.targets and not fed:
+            return requested.pack([])
+        if requested.targets:
             raise RuntimeError('partial_run() requires empty `target_list`. Received: '
-                               f'target_list={wanted.targets} (non-empty)')
+                               f'target_list={requested.targets} (non-empty)')
         if not isinstance(handle, str):
             raise TypeError(f'partial_run() takes the handle that partial_run_setup() gave, a str, not {handle!r}')
         if partial is None:
             raise _run_error(_NO_HANDLE)
         with partial.lock:
-            asked = [t for t in wanted.tensors if t not in fed]
-            partial.check(fed, asked)
+            unfed_tensors = [t for t in requested.tensors if t not in fed]
+            partial.check(fed, unfed_tensors)
             try:
                 if partial.error is not None:
                     raise partial.error
-                found = self._step(session, 'Session.partial_run', partial, fed, asked)
+                results = self._step(session, 'Session.partial_run', partial, fed, unfed_tensors)
             except BaseException:
                 self._under_way.pop(handle, None)
                 raise
             if partial.over:
                 self._under_way.pop(handle, None)
-        found.update((tensor, copy_feed(value)) for tensor, value in fed.items())
-        return wanted.pack([bytes_at_rank_0(found[t]) for t in wanted.tensors])
+        results.update((tensor, copy_feed(value)) for tensor, value in fed.items())
+        return requested.pack([bytes_at_rank_0(results[t]) for t in requested.tensors])
 
     def _step(self, session: UsedSession, name: str, partial: PartialRun, fed: Mapping[SymbolicTensor, Any],
-              asked: Sequence[SymbolicTensor]) -> dict[SymbolicTensor, Any]:
+              tensors: Sequence[SymbolicTensor]) -> dict[SymbolicTensor, Any]:
         """Run what the fetches need, then what else can run now."""
         partial.unfed -= set(fed)
         partial.values.update((t, np.array(value) if isinstance(value, np.ndarray) else value) for t, value in fed.items())
-        partial.unfetched -= set(asked)
+        partial.unfetched -= set(tensors)
         ready = partial.ready()
-        needed = set(needed_ops([t.op for t in asked if t not in partial.values], {id(t) for t in partial.values},
+        needed = set(needed_ops([t.op for t in tensors if t not in partial.values], {id(t) for t in partial.values},
                                 partial.done))
         first = [op for op in ready if op in needed]
         rest = [op for op in ready if op not in needed]
-        plan, given = partial.plan(first, asked)
-        found: dict[SymbolicTensor, Any] = {}
+        plan, available = partial.plan(first, tensors)
+        values_by_tensor: dict[SymbolicTensor, Any] = {}
         run = Run(name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in fed],
-                  fetches=[t.name for t in asked])
+                  fetches=[t.name for t in tensors])
         execution = Execution(run, session._resources, numpy_errstate.current_state())
         run.control = execution
 
         def whole(*values: Any) -> list[Any]:
             partial.values.update(zip(fed, values, strict=True))     # a hook may have changed them
-            found.update((t, partial.values[t]) for t in asked if t in partial.values)
-            results = run_plan(plan, execution, [partial.values[t] for t in given], session_error)
+            values_by_tensor.update((t, partial.values[t]) for t in tensors if t in partial.values)
+            results = run_plan(plan, execution, [partial.values[t] for t in available], session_error)
             partial.ran(first, plan, results)
-            found.update(zip(plan.fetches, results, strict=True))
+            values_by_tensor.update(zip(plan.fetches, results, strict=True))
             partial.run_rest(rest, execution)
-            return [copy_value(found[t]) if t in partial.values else found[t] for t in asked]
+            return [copy_value(values_by_tensor[t]) if t in partial.values else values_by_tensor[t] for t in tensors]
 
         numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:
@@ -266,4 +266,4 @@ class PartialRuns:
         finally:
             run.control = None
             numpy_errstate.state.set(execution.errstate)
-        return dict(zip(asked, outputs, strict=True))
+        return dict(zip(tensors, outputs, strict=True))

@@ -41,7 +41,7 @@ from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import Pools, Runner
 
 _RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host, traits=Traits(fed_run=True))
 _PLANS_KEPT = 256
-_HERE = Devices()
+_LOCAL_DEVICES = Devices()
 
 
 class _Entry:
@@ -49,22 +49,23 @@ class _Entry:
 
     Attributes:
         version: Of the graph it was compiled for.
-        kept: Places of the values that count, where a tensor is fed twice; None for all.
+        feed_places: Places of the values that count, where a tensor is fed twice; None for all.
         nested: Whether keys of the feed_dict are structures.
         strings: Whether a fetch is of strings.
-        asked: The fetches, which live as long as the key that holds their ids.
+        fetches_key: The fetches, which live as long as the key that holds their ids.
     """
 
-    __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'form', 'kept', 'nested', 'pack', 'plan', 'strings', 'version')
+    __slots__ = ('converters', 'feed_places', 'feeds', 'fetches', 'fetches_key', 'form', 'nested', 'pack', 'plan', 'strings',
+                 'version')
 
-    def __init__(self, plan: CompiledPlan, converters: Sequence[Callable[[Any], Any]], kept: list[int] | None, pack: Pack,
-                 nested: bool, asked: Any) -> None:
+    def __init__(self, plan: CompiledPlan, converters: Sequence[Callable[[Any], Any]], feed_places: list[int] | None,
+                 pack: Pack, nested: bool, fetches_key: Any) -> None:
         self.plan = plan
         self.converters = converters
-        self.kept = kept
+        self.feed_places = feed_places
         self.pack = pack
         self.nested = nested
-        self.asked = asked
+        self.fetches_key = fetches_key
         self.version = plan.graph.version
         self.form = RunForm()
         self.strings = any(t.dtype is string for t in plan.fetches)
@@ -142,10 +143,10 @@ class BaseSession:
     def _run(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         entry = self._entry(fetches, feed_dict)
         if feed_dict:
-            given = flat_feeds(feed_dict).values() if entry.nested else feed_dict.values()
-            values = list(map(_convert, entry.converters, given))
-            if entry.kept is not None:
-                values = [values[place] for place in entry.kept]
+            feed_values = flat_feeds(feed_dict).values() if entry.nested else feed_dict.values()
+            values = list(map(_convert, entry.converters, feed_values))
+            if entry.feed_places is not None:
+                values = [values[place] for place in entry.feed_places]
         else:
             values = []
         if options is None and run_metadata is None and self._pools is None:
@@ -198,43 +199,43 @@ class BaseSession:
             return last[3]                      # a loop asks for one thing again and again: nothing is hashed
         if feeds and any(map(is_several, feeds)):       # the value says how many of its tensors are fed
             feeds = (is_several, *flat_feeds(feed_dict))
-        asked = tuple(fetches) if type(fetches) is list else fetches
+        fetches_key = tuple(fetches) if type(fetches) is list else fetches
         try:
-            key: Any = asked, type(fetches), feeds, bool(hooks.gradient)
-            found = self._entries.get(key)
+            key: Any = fetches_key, type(fetches), feeds, bool(hooks.gradient)
+            entry = self._entries.get(key)
         except TypeError:                       # nested or unhashable fetches
             try:
                 key = fetch_key(fetches), feeds, bool(hooks.gradient)
-                found = self._entries.get(key)
+                entry = self._entries.get(key)
             except TypeError:
                 return self._compiled(fetches, feed_dict)
-        if found is None or found.version != graph.version:
-            found = self._compiled(fetches, feed_dict)
+        if entry is None or entry.version != graph.version:
+            entry = self._compiled(fetches, feed_dict)
             with self._lock:
                 if len(self._entries) >= _PLANS_KEPT:
                     self._entries = {k: e for k, e in self._entries.items() if e.version == graph.version}
                 if len(self._entries) >= _PLANS_KEPT:
                     self._entries = {}
-                self._entries[key] = found
+                self._entries[key] = entry
         if type(fetches) is SymbolicTensor and all(type(key) is SymbolicTensor for key in feeds):
-            self._last = fetches, feeds, bool(hooks.gradient), found
-        return found
+            self._last = fetches, feeds, bool(hooks.gradient), entry
+        return entry
 
     def _compiled(self, fetches: Any, feed_dict: Any) -> _Entry:
         graph = self._graph
         if not graph.version and (isinstance(fetches, SymbolicTensor) or not isinstance(fetches, Tensor)):
             raise RuntimeError('The Session graph is empty. Add operations to the graph before calling run().')
         self._place()
-        wanted = Fetches(graph, fetches)
+        requested = Fetches(graph, fetches)
         keys = flat_feeds(feed_dict) if feed_dict else {}
         feeds = [feed_tensor(graph, key) for key in keys]
         last = {id(t): i for i, t in enumerate(feeds)}      # a tensor that is named twice gets the later value
-        kept = None if len(last) == len(feeds) else sorted(last.values())
-        converters, feeds = [converter(t) for t in feeds], feeds if kept is None else [feeds[i] for i in kept]
-        plan = compile_plan(graph, wanted.targets, feeds, wanted.tensors, protect=True, hand_over=take_over,
+        feed_places = None if len(last) == len(feeds) else sorted(last.values())
+        converters, feeds = [converter(t) for t in feeds], feeds if feed_places is None else [feeds[i] for i in feed_places]
+        plan = compile_plan(graph, requested.targets, feeds, requested.tensors, protect=True, hand_over=take_over,
                             merge=self._options.merges, gradients=graph.gradient_steps if hooks.gradient else ())
         check_conditions(plan.steps)
-        return _Entry(plan, converters, kept, wanted.pack, any(map(is_several, feed_dict or ())), fetches)
+        return _Entry(plan, converters, feed_places, requested.pack, any(map(is_several, feed_dict or ())), fetches)
 
     def _place(self) -> None:
         """See that each node of the graph has a device that is there.
@@ -255,7 +256,7 @@ class BaseSession:
             self._placed = self._graph.version
 
     def _devices(self) -> Devices:
-        return getattr(self._resources, 'devices', _HERE)
+        return getattr(self._resources, 'devices', _LOCAL_DEVICES)
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None,
                       accept_options: bool = False) -> Callable[..., Any]:

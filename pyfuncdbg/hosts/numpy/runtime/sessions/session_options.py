@@ -106,9 +106,9 @@ class Pools:
 
         def run(execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
             execution.deadline = settings.deadline
-            found = PooledRun(plan, execution, pool, timing).run(values)
+            results = PooledRun(plan, execution, pool, timing).run(values)
             execution.check_deadline()              # of a last step that took too long
-            return found
+            return results
         return run
 
     def _pool(self, threads: int) -> ThreadPool:

@@ -79,7 +79,7 @@ class CallArguments:
         self._places.append(index)
         self.tensors.append(tensor)
         if variable:
-            same = next((i for i, known in enumerate(self.variables) if known is leaf), len(self.variables))
+            same = next((i for i, other in enumerate(self.variables) if other is leaf), len(self.variables))
             self.variables.append(leaf)
             self.inputs.append(TensorArgument(name, tensor.dtype, tensor.shape))
             return 'variable', leaf.dtype, leaf.shape.sizes, leaf.trainable, same
@@ -93,10 +93,10 @@ class CallArguments:
         """Take a composite in: its tensors one by one, and its spec."""
         first = len(self.inputs)
         parts = components(leaf)
-        for index, (part, known) in enumerate(zip(parts, spec._component_specs, strict=True), first):
+        for index, (part, part_spec) in enumerate(zip(parts, spec._component_specs, strict=True), first):
             self.tensors.append(part)
             self.inputs.append(TensorArgument(name if index == first else f'{name}_{index - first}', part.dtype,
-                                              wide.get(index, known.shape)))
+                                              wide.get(index, part_spec.shape)))
         self._leaves.append(spec)
         self._places.append(range(first, first + len(parts)))
         return spec
@@ -105,7 +105,7 @@ class CallArguments:
         """Whether a trace for arguments of another key serves these too: it is for wider shapes."""
         (parts, *rest), (wide, *other) = self.key, key
         return rest == other and len(parts) == len(wide) and all(
-            mine == its or _is_wider(its, mine) for mine, its in zip(parts, wide, strict=True))
+            own_part == its or _is_wider(its, own_part) for own_part, its in zip(parts, wide, strict=True))
 
     def rebuilt(self, stand_ins: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The (args, kwargs) to trace with: stand-ins for the tensors, a variable on its stand-in for a variable."""
@@ -141,12 +141,12 @@ class CallArguments:
                 return leaf
             if place < 0:
                 return leaf if isinstance(leaf, _BY_VALUE) else repr(leaf)
-            given = self.inputs[place]
-            return TensorSpec(given.shape, given.dtype, leaf.name if isinstance(leaf, TensorSpec) and leaf.name else path)
+            tensor = self.inputs[place]
+            return TensorSpec(tensor.shape, tensor.dtype, leaf.name if isinstance(leaf, TensorSpec) and leaf.name else path)
         args, kwargs = self._packed(described)
         count = len(args)
-        found = [(name, 'POSITIONAL_OR_KEYWORD', value) for name, value in zip(self._names, args, strict=False)]
-        return [*found, *((name, 'KEYWORD_ONLY', kwargs[name]) for name in self._names[count:])]
+        parameters = [(name, 'POSITIONAL_OR_KEYWORD', value) for name, value in zip(self._names, args, strict=False)]
+        return [*parameters, *((name, 'KEYWORD_ONLY', kwargs[name]) for name in self._names[count:])]
 
 
 def as_argument(leaf: Any, allow_specs: bool) -> Any:
@@ -166,7 +166,7 @@ def _is_wider(wide: Any, part: Any) -> bool:
         return False
     shape, sizes = wide[1], part[1]
     return shape is None or (sizes is not None and len(shape) == len(sizes) and all(
-        known is None or known == size for known, size in zip(shape, sizes, strict=True)))
+        wide_size is None or wide_size == size for wide_size, size in zip(shape, sizes, strict=True)))
 
 
 def _static_key(leaf: Any) -> Any:

@@ -66,19 +66,19 @@ def function_def(trace: FunctionTrace, feeds: Sequence[int] | None = None, argum
     """
     message = FunctionDef()
     message.signature.name = trace.name
-    taken: set[str] = set()
+    used_names: set[str] = set()
     inputs = [*trace.inputs, *(inner for _, inner in trace.graph.captures)]
     places: dict[int, str] = {}
     for i in range(len(inputs) if feeds is None else len(arguments)):
         inner = [inputs[i]] if feeds is None else [t for t, at in zip(inputs, feeds, strict=True) if at == i]
-        name = _unique(inner[0].op.name if inner else 'placeholder', taken)
+        name = _unique(inner[0].op.name if inner else 'placeholder', used_names)
         places.update({id(tensor): name for tensor in inner})
         tensor = inner[0] if inner else arguments[i]
         message.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
         attrs = message.arg_attr[i].attr
-        own = inner[0].op if inner else None
-        put_attr_value(attrs['_user_specified_name'], own.attrs.get('_user_specified_name',
-                                                                    own.name) if own is not None else name)
+        input_op = inner[0].op if inner else None
+        put_attr_value(attrs['_user_specified_name'], input_op.attrs.get('_user_specified_name',
+                                                                    input_op.name) if input_op is not None else name)
         if tensor.dtype.is_numpy_compatible:
             put_attr_value(attrs['_output_shapes'], [tensor.shape])
     fed = {tensor.op for tensor in inputs}
@@ -86,7 +86,7 @@ def function_def(trace: FunctionTrace, feeds: Sequence[int] | None = None, argum
     for op in nodes:
         _add_node(message, op, places)
     for tensor in trace.outputs:
-        name = _unique(tensor.op.name, taken)
+        name = _unique(tensor.op.name, used_names)
         message.signature.output_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
         message.ret[name] = places[id(tensor)]
     for op in nodes:
@@ -98,16 +98,16 @@ def function_def(trace: FunctionTrace, feeds: Sequence[int] | None = None, argum
     return message
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def _unique(name: str, used_names: set[str]) -> str:
     """A node's name as that of an argument: small letters, digits and '_', not given twice."""
     plain = re.sub(r'[^a-z0-9_]', '_', name.lower())
     plain = plain.lstrip('0123456789_') or 'unknown'
-    found, count = plain, 0
-    while found in taken:
+    candidate, count = plain, 0
+    while candidate in used_names:
         count += 1
-        found = f'{plain}_{count}'
-    taken.add(found)
-    return found
+        candidate = f'{plain}_{count}'
+    used_names.add(candidate)
+    return candidate
 
 
 def _add_node(message: Any, op: Any, places: dict[int, str]) -> None:
@@ -121,9 +121,9 @@ def _add_node(message: Any, op: Any, places: dict[int, str]) -> None:
 
 def _outputs(op_type: str, attrs: Mapping[str, Any], count: int) -> list[tuple[str, int]]:
     """For each output its name in TensorFlow's registry, and its place among those of that name."""
-    known = signature(op_type)
-    if known is not None:
-        found = [(argument.name, i) for argument in known.outputs for i in range(len(argument.dtypes(attrs)))]
-        if len(found) == count:
-            return found
+    sig = signature(op_type)
+    if sig is not None:
+        names = [(argument.name, i) for argument in sig.outputs for i in range(len(argument.dtypes(attrs)))]
+        if len(names) == count:
+            return names
     return [('output', i) for i in range(count)]

@@ -27,7 +27,7 @@ class FunctionLibrary:
     def __init__(self, message: Any, trust: bool = False) -> None:
         self.trust = trust
         self._messages = {function.signature.name: function for function in message.function}
-        self._made: dict[str, TracedFunction] = {}
+        self._traces: dict[str, TracedFunction] = {}
         self._open: list[str] = []
 
     def __call__(self, name: str) -> TracedFunction:
@@ -48,19 +48,19 @@ class FunctionLibrary:
             raise ValueError(f'Function {name} calls itself: {" -> ".join([*self._open, name])}')
         if name not in self._messages:
             raise ValueError(f'Function {name} is not defined.')
-        if adapt is None and name in self._made:
-            return self._made[name]
+        if adapt is None and name in self._traces:
+            return self._traces[name]
         self._open.append(name)
         try:
             if adapt is None:
-                self._made[name] = made = self._trace(self._messages[name])
+                self._traces[name] = trace = self._trace(self._messages[name])
             else:
                 message = type(self._messages[name]).FromString(self._messages[name].SerializeToString())
                 adapt(message)
-                made = self._trace(message)
+                trace = self._trace(message)
         finally:
             self._open.pop()
-        return made
+        return trace
 
     def _trace(self, message: Any) -> TracedFunction:
         name = message.signature.name
@@ -72,9 +72,9 @@ class FunctionLibrary:
         tensors = {argument.name: tensor for argument, tensor in zip(message.signature.input_arg, inputs, strict=True)}
         by_name = {node.name: node for node in message.node_def}
         nodes = [_flatten_node(node, tensors, by_name) for node in message.node_def]
-        wanted = [_flat(message.ret[argument.name], tensors, by_name) for argument in message.signature.output_arg]
-        made = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self, all_used=False)
-        outputs = made.run(nodes, [f'{text}:0' if ':' not in text else text for text in wanted])
+        outputs_of_body = [_flat(message.ret[argument.name], tensors, by_name) for argument in message.signature.output_arg]
+        node_import = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self, all_used=False)
+        outputs = node_import.run(nodes, [f'{text}:0' if ':' not in text else text for text in outputs_of_body])
         return TracedFunction(graph, inputs, outputs, list, name)
 
 
@@ -126,16 +126,16 @@ def _flat(name: str, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -
 
 
 def _position(node: Any, output: str, index: int) -> int:
-    known = signature(node.op)
-    if known is None:
+    sig = signature(node.op)
+    if sig is None:
         return index
     attrs = {key: value_of(value) for key, value in node.attr.items()}
     position = 0
-    for argument in known.outputs:
+    for argument in sig.outputs:
         if argument.name == output:
             return position + index
         try:
-            position += argument.count({**known.defaults, **attrs})
+            position += argument.count({**sig.defaults, **attrs})
         except (TypeError, KeyError) as error:
             raise ValueError(f"Node '{node.name}': its attrs do not say how many outputs it has") from error
     raise ValueError(f"Node '{node.name}': {node.op} has no output '{output}'")

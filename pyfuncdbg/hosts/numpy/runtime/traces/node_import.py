@@ -44,29 +44,30 @@ class NodeImport:
         self._library = library
         self._all_used = all_used
         self.ops: dict[str, Operation] = {}
-        self._mapped: dict[Place, Any] = {place(key): tensor for key, tensor in tensors.items() if not key.startswith('^')}
+        self._input_map: dict[Place, Any] = {place(key): tensor for key,
+                                             tensor in tensors.items() if not key.startswith('^')}
         self._controls: dict[str, Any] = {key[1:]: tensor for key, tensor in tensors.items() if key.startswith('^')}
 
-    def run(self, messages: Iterable[Any], wanted: Sequence[str]) -> list[Any]:
-        """Make the nodes; gives what the names in `wanted` mean.
+    def run(self, messages: Iterable[Any], element_names: Sequence[str]) -> list[Any]:
+        """Make the nodes; gives what the names in `element_names` mean.
 
         Raises:
             ValueError: They make no graph.
             NotFoundError: An op type is not known.
         """
-        nodes = nodes_in_order(messages, self._mapped, self._controls)
+        nodes = nodes_in_order(messages, self._input_map, self._controls)
         with undo_on_error(self._graph):
             names = self._names(nodes)
             for node in nodes:
-                self.ops[node.message.name] = self._made(node, names)
+                self.ops[node.message.name] = self._make_node(node, names)
             if self._all_used:
                 self._check_mapped(nodes)
-            return [self._element(text) for text in wanted]
+            return [self._element(text) for text in element_names]
 
     def _check_mapped(self, nodes: Sequence[ImportedNode]) -> None:
-        used = {source for node in nodes for source in node.inputs}
+        sources = {source for node in nodes for source in node.inputs}
         awaited = {control for node in nodes for control in node.controls}
-        lost = [f'{source}:{index}' for source, index in self._mapped if (source, index) not in used and (
+        lost = [f'{source}:{index}' for source, index in self._input_map if (source, index) not in sources and (
             source not in self.ops or index >= len(self.ops[source].outputs))]
         lost += [f'^{source}' for source in self._controls if source not in self.ops and source not in awaited]
         if lost:
@@ -79,7 +80,7 @@ class NodeImport:
         with self._graph.outside_scopes():
             return {node.message.name: self._graph.unique_name(node.message.name) for node in nodes}
 
-    def _made(self, node: ImportedNode, names: Mapping[str, str]) -> Operation:
+    def _make_node(self, node: ImportedNode, names: Mapping[str, str]) -> Operation:
         message, name = node.message, names[node.message.name]
         check_known(message.op)
         if message.device:
@@ -130,8 +131,8 @@ class NodeImport:
         return f'loc:@{names[group]}'.encode()
 
     def _tensor(self, user: str, source: Place) -> Any:
-        if source in self._mapped:
-            return self._mapped[source]
+        if source in self._input_map:
+            return self._input_map[source]
         op = self.ops[source[0]]
         if source[1] >= len(op.outputs) and op.definition.hidden is not None:
             raise ValueError(f"Node '{user}': it is part of the gradient of '{source[0]}' and needs what that records in a "
@@ -147,8 +148,8 @@ class NodeImport:
                 raise ValueError(f"Requested return node '{text}' not found in graph def")
             return self.ops[text]
         source = place(text)
-        if source in self._mapped:
-            return self._mapped[source]  # type: ignore[no-any-return]
+        if source in self._input_map:
+            return self._input_map[source]  # type: ignore[no-any-return]
         if source[0] not in self.ops:
             raise ValueError(f"Requested return tensor '{text}' not found in graph def")
         outputs = self.ops[source[0]].outputs
@@ -169,7 +170,7 @@ def _groups(message: Any) -> list[str]:
 def undo_on_error(graph: Graph) -> Iterator[None]:
     """Take back every node that was made inside if an exception comes out; no other thread builds meanwhile."""
     with graph._lock:
-        count, used = len(graph._ops), dict(graph._names._used)
+        count, names_before = len(graph._ops), dict(graph._names._counts)
         resources, sites = len(graph.resources), set(graph.sites)
         try:
             yield
@@ -179,8 +180,8 @@ def undo_on_error(graph: Graph) -> Iterator[None]:
                 for group in graph._control.groups:
                     group.ops_under.discard(op)
             del graph._ops[count:], graph.resources[resources:]
-            graph._names._used.clear()
-            graph._names._used.update(used)
+            graph._names._counts.clear()
+            graph._names._counts.update(names_before)
             for serial in graph.sites.keys() - sites:
                 del graph.sites[serial]
             graph.changed()

@@ -64,7 +64,7 @@ class TracedFunction:
         name: '__inference_f_7'.
     """
 
-    __slots__ = ('_backward', '_kept', '_plans', '_pure', '_site', 'graph', 'inputs', 'name', 'outputs', 'pack')
+    __slots__ = ('_backward', '_intermediates', '_plans', '_pure', '_site', 'graph', 'inputs', 'name', 'outputs', 'pack')
 
     def __init__(self, graph: Graph, inputs: Sequence[SymbolicTensor], outputs: Sequence[SymbolicTensor],
                  pack: Callable[[Sequence[Any]], Any], name: str) -> None:
@@ -75,7 +75,7 @@ class TracedFunction:
         self.pack = pack
         self.name = name
         self._plans: dict[Any, CompiledPlan] = {}
-        self._kept: tuple[int, tuple[SymbolicTensor, ...]] | None = None
+        self._intermediates: tuple[int, tuple[SymbolicTensor, ...]] | None = None
         self._pure: tuple[int, bool] | None = None
         self._backward: dict[Any, tuple[TracedFunction, list[Any]]] = {}
         self._site = CallSite(self.short_name, 'tf.function', 'run', host,
@@ -103,18 +103,18 @@ class TracedFunction:
         from pyfuncdbg.hosts.numpy.runtime.traces.function_def import function_def  # only needed to write a graph
         return function_def(self)
 
-    def kept(self) -> Sequence[SymbolicTensor]:
+    def intermediates(self) -> Sequence[SymbolicTensor]:
         """The tensors that a call gives beside the outputs when a gradient may need them: all but the inputs."""
-        if self._kept is None or self._kept[0] != self.graph.version:
-            given = {id(t) for t in (*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs)}
-            found = []
+        if self._intermediates is None or self._intermediates[0] != self.graph.version:
+            available_ids = {id(t) for t in (*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs)}
+            intermediates = []
             for op in self.graph.operations:
                 if op.type not in (INPUT, CONSTANT):
                     for tensor in (*op.outputs, *op.recorded()):
-                        if id(tensor) not in given:
-                            found.append(tensor)
-            self._kept = self.graph.version, tuple(found)
-        return self._kept[1]
+                        if id(tensor) not in available_ids:
+                            intermediates.append(tensor)
+            self._intermediates = self.graph.version, tuple(intermediates)
+        return self._intermediates[1]
 
     def is_pure(self) -> bool:
         """Whether nothing in it has an effect. Every call asks."""
@@ -125,22 +125,29 @@ class TracedFunction:
 
     def available(self) -> list[SymbolicTensor]:
         """Values of a call that a gradient may need: arguments, captured tensors, outputs, and what else is kept."""
-        return [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.kept()]
+        return [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.intermediates()]
 
     def plan(self, record: bool | tuple[int, ...]) -> CompiledPlan:
-        """The plan of a call; with `record` one that also gives `kept()`, or of `available()` those at these places."""
+        """The plan of a call.
+
+        Args:
+            record: Whether it also gives `intermediates()`, or the places of those of `available()` that it gives.
+        """
         if record is True:
-            self.kept()                             # the nodes have their hidden outputs from now on: another version
+            self.intermediates()    # the nodes have their hidden outputs from now on: another version
         key = record, self.graph.version, bool(hooks.gradient)
         plan = self._plans.get(key)
         if plan is None:
-            available = self.available() if isinstance(record, tuple) and record else []
-            kept = [available[place] for place in record] if isinstance(record, tuple) else self.kept() if record else ()
+            extra: Sequence[SymbolicTensor] = self.intermediates() if record else ()
+            if isinstance(record, tuple) and record:
+                available = self.available()
+                extra = [available[place] for place in record]
             self._plans = {k: p for k, p in self._plans.items() if k[1] == self.graph.version}
             feeds = [*self.inputs, *(inner for _, inner in self.graph.captures)]
             effects = [op for op in self.graph.operations if
                        op.definition.stateful and op.type != INPUT] if self.graph.automatic else []
-            plan = self._plans[key] = compile_plan(self.graph, effects, feeds, [*self.outputs, *kept], protect=False,
+            plan = self._plans[key] = compile_plan(self.graph, effects, feeds, [*self.outputs, *extra],
+                                                   protect=False,
                                                    hand_over=take_over,
                                                    gradients=self.graph.gradient_steps if hooks.gradient else ())
         return plan
@@ -202,11 +209,11 @@ class TracedFunction:
         """
         form = (tuple(targets), tuple(filled), None if slices is None else tuple(slices),
                 tuple((id(tensor), kind) for tensor, kind in absent))
-        found = self._backward.get((form, self.graph.version))
-        if found is None:
-            found = self._made_backward(targets, filled, None if slices is None else dict(slices), absent)
-            self._backward[form, self.graph.version] = found
-        return found
+        backward_trace = self._backward.get((form, self.graph.version))
+        if backward_trace is None:
+            backward_trace = self._made_backward(targets, filled, None if slices is None else dict(slices), absent)
+            self._backward[form, self.graph.version] = backward_trace
+        return backward_trace
 
     def _made_backward(self, targets: Sequence[int], filled: Sequence[int], slices: dict[int, SlicesType] | None,
                        absent: Sequence[tuple[Tensor, SlicesType]]) -> tuple[TracedFunction, list[Any]]:
@@ -215,23 +222,25 @@ class TracedFunction:
         inputs = available[:len(self.inputs) + len(self.graph.captures)]
         graph = Graph(name=self.name.replace('__inference', '__backward'), outer=self.graph, building_function=True)
         graph.forward, graph.place, graph.repeats = self.graph, self.graph.place, self.graph.repeats
-        chosen = [available[place] for place in targets]
+        targets_chosen = [available[place] for place in targets]
         with graph.as_default(), tape_recording.suspend_recordings():
-            seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]
-            found = add_backward_pass(graph, chosen, inputs, seeds)
-            found = [zeros_like(t) if g is None and i in filled else g
-                     for i, (t, g) in enumerate(zip(inputs, found, strict=True))]
+            seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape},
+                                     'grad').outputs[0] for t in targets_chosen]
+            gradients = add_backward_pass(graph, targets_chosen, inputs, seeds)
+            gradients = [zeros_like(t) if g is None and i in filled else g
+                     for i, (t, g) in enumerate(zip(inputs, gradients, strict=True))]
             if slices is not None:
-                found = [as_slices(g, slices[i], inputs[i]) if i in slices else dense(g) for i, g in enumerate(found)]
-            found += [as_slices(None, kind, graph.admit(tensor)) for tensor, kind in absent]
-            found = [_map_gradient(graph.admit, g) for g in found]
+                gradients = [as_slices(g, slices[i], inputs[i]) if i in slices else dense(g) for i,
+                             g in enumerate(gradients)]
+            gradients += [as_slices(None, kind, graph.admit(tensor)) for tensor, kind in absent]
+            gradients = [_map_gradient(graph.admit, g) for g in gradients]
         needed = [outer for outer, _ in graph.captures]
         missing = [t for t in needed if id(t) not in index and isinstance(t, SymbolicTensor) and t.graph is self.graph]
         if missing:
             raise LookupError(f'{missing[0]!r} is not kept for the gradient of {self.short_name}')
         outputs: list[Any] = []
         places = [_map_gradient(lambda tensor: outputs.append(tensor) or len(outputs) - 1,  # type: ignore[func-returns-value]
-                                g) for g in found]
+                                g) for g in gradients]
         backward = TracedFunction(graph, seeds, outputs, lambda values: [_map_gradient(values.__getitem__,
                                                                                        p) for p in places],
                                   graph.name)
@@ -260,7 +269,7 @@ def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
 
 
 def _hidden(node: Node) -> Sequence[Output]:
-    return [(t.dtype, t.shape) for t in node.attrs['_py_trace'].kept()]
+    return [(t.dtype, t.shape) for t in node.attrs['_py_trace'].intermediates()]
 
 
 def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
@@ -317,7 +326,7 @@ def trace_function(python_function: Callable[..., Any], arguments: CallArguments
         inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
                   for i in arguments.inputs]
         if may_create:                          # a variable may start with what depends on the first call's arguments
-            graph.given = tuple(zip(arguments.tensors, inputs, strict=True))
+            graph.arguments = tuple(zip(arguments.tensors, inputs, strict=True))
         args, kwargs = arguments.rebuilt(inputs)
         with in_user_code(reworded), conversion(reworded):
             result = converted_callable(python_function)(*args, **kwargs)
@@ -329,7 +338,7 @@ def trace_function(python_function: Callable[..., Any], arguments: CallArguments
                 continue
             places.append(len(outputs))
             outputs.append(apply(IDENTITY, (_returned_tensor(leaf, python_function),)))
-    graph.given = ()
+    graph.arguments = ()
     if not any(isinstance(outer, SymbolicTensor) for outer, _ in graph.captures):
         graph.outer = None
 

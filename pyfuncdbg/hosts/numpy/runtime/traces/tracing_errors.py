@@ -52,16 +52,16 @@ class in_user_code:                             # noqa: N801  a context manager;
         frames, converted = _frames(traceback)
         if not converted:
             return
-        known = getattr(error, _FRAMES, None)   # added already, by a traced function that this one calls
-        frames += known or []
-        text = getattr(error, _TEXT) if known else f'{type(error).__name__}: {error}'
-        made = _make_error(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
-        if made is None:
+        frames_before = getattr(error, _FRAMES, None)   # added already, by a traced function that this one calls
+        frames += frames_before or []
+        text = getattr(error, _TEXT) if frames_before else f'{type(error).__name__}: {error}'
+        error_with_frames = _make_error(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
+        if error_with_frames is None:
             return
-        setattr(made, _FRAMES, frames)
-        setattr(made, _TEXT, text)
+        setattr(error_with_frames, _FRAMES, frames)
+        setattr(error_with_frames, _TEXT, text)
         drop_own_frames(error)
-        raise made from (error.__cause__ if known else error)
+        raise error_with_frames from (error.__cause__ if frames_before else error)
 
 
 def _make_error(error: Exception, text: str) -> Exception | None:
@@ -82,7 +82,7 @@ def _frames(traceback: TracebackType | None) -> tuple[list[str], bool]:
     Of a function and the blocks of it that run as functions it is the innermost. `*` marks what is converted, `**` what is
     called by that and is not.
     """
-    found: list[str] = []
+    entries: list[str] = []
     mark, converted = '  *', False
     while traceback is not None:
         code, line = traceback.tb_frame.f_code, traceback.tb_lineno
@@ -91,14 +91,14 @@ def _frames(traceback: TracebackType | None) -> tuple[list[str], bool]:
             if code.co_name == 'unconverted_call':
                 mark = '  **'
             continue
-        if code.co_name in _INLINE and found:
+        if code.co_name in _INLINE and entries:
             continue
         if mark == '  *' and is_library(code.co_filename):
             mark = '  **'
-        if is_block(code) and found:
-            found.pop()
+        if is_block(code) and entries:
+            entries.pop()
         text = linecache.getline(code.co_filename, line).strip()
-        found.append(f'    File "{code.co_filename}", line {line}, in {code.co_name}{mark}\n        {text}\n')
+        entries.append(f'    File "{code.co_filename}", line {line}, in {code.co_name}{mark}\n        {text}\n')
         converted |= mark == '  *'
         mark = '' if mark == '  **' else mark
-    return found, converted
+    return entries, converted
