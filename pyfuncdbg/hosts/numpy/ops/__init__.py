@@ -1,6 +1,6 @@
 """The ops of graphs, each with kernel, shape rule and gradient, and the public functions over them.
 
-Importing the package fills the registry with what most programs need; the rest is loaded when it is first asked for.
+Importing the package fills the registry with what most programs need; the rest is loaded at its first use.
 """
 from pyfuncdbg.hosts.numpy.graph.definitions import lazy_ops
 from pyfuncdbg.hosts.numpy.ops import autograph, operators

@@ -1,4 +1,4 @@
-"""All of the vocabulary: loading this loads every room of `ops`.
+"""All ops: importing this module imports every subpackage of `ops`.
 
 `graph/definitions/lazy_ops.py` does so where an op is not in the table.
 """

@@ -1,6 +1,6 @@
 """Axes known only at run time: softmax along one, products over such axes or of unknown rank.
 
-Builds the nodes that TensorFlow builds, also where these refuse an axis; in graphs only, for eager code knows every value.
+Builds the nodes that TensorFlow builds, and they refuse the same axes. In graphs only: eager code knows every value.
 """
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _swapped(x: Tensor, place: Tensor, last: Tensor, name: str | None = None) ->
 
 # ---------------------------------------------------------------- products
 def tensordot(a: Tensor, b: Tensor, axes: Any, product: Any, name: str) -> Tensor:
-    """Sum products over axes of `a` and `b`.
+    """Sum of products over axes of `a` and `b`.
 
     Args:
         axes: A number, two lists, or a tensor with two rows.
@@ -84,7 +84,7 @@ def _contracted(a: Tensor, axes: Any) -> tuple[Any, Any]:
 
 
 def _as_matrix(x: Tensor, axes: Any, flipped: bool) -> tuple[Tensor, Tensor, Sequence[int | None] | None]:
-    """`x` as a matrix, with the sizes of its other axes: those of the run, and those that are known before."""
+    """`x` as a matrix, with the sizes of its other axes: as a tensor, and as far as they are static."""
     sizes, count, free_shape = sizes_of(x), x.shape.rank, None
     if count is not None and isinstance(axes, (list, tuple)) and all(isinstance(one, Integers) for one in axes):
         places = [int(one) % count for one in axes]

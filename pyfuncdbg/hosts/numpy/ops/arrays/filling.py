@@ -270,7 +270,7 @@ register(OpDef('OneHot', _one_hot, _one_hot_types, no_gradient, kernel_attrs=('a
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: int | None = None,
             dtype: Any = None,
             name: str | None = None) -> Tensor:
-    """Rows of length `depth` with `on_value` (1) at the place that `indices` says and `off_value` (0) elsewhere.
+    """Rows of length `depth` with `on_value` (1) at the index from `indices` and `off_value` (0) elsewhere.
 
     Raises:
         TypeError: The dtypes of the values and `dtype` differ.
@@ -319,7 +319,7 @@ def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: 
 
 
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None) -> Tensor:
-    """For each length a row that is True up to there: shape `lengths.shape + [maxlen]`."""
+    """For each length a row that is True below it: shape `lengths.shape + [maxlen]`."""
     with scope(name, 'SequenceMask'):
         lengths = convert_to_tensor(lengths)
         end = reduce_max(lengths) if maxlen is None else convert_to_tensor(maxlen)

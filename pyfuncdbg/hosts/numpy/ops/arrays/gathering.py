@@ -34,7 +34,7 @@ def _check_range(indices: Any, size: int) -> None:
 
 
 def _grid(shape: Sequence[int], extra: int) -> tuple[Any, ...]:
-    """Index arrays that name each batch element, with `extra` axes of size 1 behind."""
+    """Index arrays of each batch element, with `extra` trailing axes of size 1."""
     return tuple(grid.reshape(grid.shape + (1,) * extra) for grid in np.indices(shape, sparse=True)) if shape else ()
 
 
@@ -49,7 +49,8 @@ def _gather(params: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Any:
         return params.take(indices, at)
     moved = np.moveaxis(params, at, batch)
     slices = moved[(*_grid(params.shape[:batch], indices.ndim - batch), indices)]
-    # Axes are now: batch, indices, those between batch and `axis`, the rest. TensorFlow has the indices in place of `axis`.
+    # The axes are now: batch, indices, those between batch and `axis`, the rest. In TensorFlow those of the indices are
+    # in place of `axis`.
     order = list(range(slices.ndim))
     index_axes = order[batch:indices.ndim]
     between = order[indices.ndim:indices.ndim + at - batch]
@@ -80,7 +81,7 @@ def _gather_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 
 
 def _slices(params: Any, indices: Any, grad: Any) -> IndexedSlices:
-    """The gradient where the first axis is indexed: the slices that were taken, with their places."""
+    """Gradient by `params` indexed along the first axis: the gathered slices with their indices."""
     dense_shape = shape_of(params)
     count = expand_dims(size(indices), 0)
     values = reshape(grad, concat([count, dense_shape[1:]], 0))
@@ -131,7 +132,7 @@ def _coordinates(indices: Any, shape: Sequence[int], batch: int = 0, reads: bool
     """The index arrays for coordinates in the last axis of `indices`.
 
     Raises:
-        InvalidArgumentError: One is outside of `shape`.
+        InvalidArgumentError: One is out of the bounds of `shape`.
     """
     if not indices.ndim:
         raise invalid('indices must be at least a vector')
@@ -254,7 +255,7 @@ register(OpDef('TensorScatterAdd', lambda t, i, u: _scatter_slices(t, i, u, np.a
 register(OpDef('TensorScatterSub', lambda t, i, u: _scatter_slices(t, i, u, np.subtract.at), _first_types,
                lambda node, grad: [grad, None, -apply('GatherNd', (grad, node.inputs[1]), {'batch_dims': 0})]))
 def _extreme_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
-    """Shared among all that equal the result."""
+    """The elements that equal the result share the gradient."""
     tensor, indices, updates = node.inputs
     result = node.outputs[0]
     chosen_of_tensor, chosen_of_updates = (cast(apply('Equal', (part, extreme)), grad.dtype)
@@ -351,12 +352,12 @@ def _dynamic_stitch_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
     return [*[None] * half, *(gather(grad, index, axis=0) for index in node.inputs[:half])]
 
 
-# Where indices repeat the last value counts, but TensorFlow gives each its gradient; so do we.
+# Of repeated indices the last value wins, but each gets its gradient, as in TensorFlow.
 register(OpDef('DynamicStitch', _dynamic_stitch, _dynamic_stitch_types, _dynamic_stitch_gradient))
 
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
-    """One tensor with `data[k]` at the places `indices[k]`; the last of several wins."""
+    """One tensor with `data[k]` at the indices `indices[k]`; of repeated indices the last wins."""
     if len(indices) != len(data):
         raise ValueError(f"List argument 'data' to 'dynamic_stitch' Op with length {len(data)} must match length "
                          f"{len(indices)} of argument 'indices'.")

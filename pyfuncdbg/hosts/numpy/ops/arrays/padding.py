@@ -71,7 +71,7 @@ def _mirror_pad(x: Any, paddings: Any, mode: str = 'REFLECT') -> Any:
 
 
 def _mirror_pad_grad(grad: Any, paddings: Any, mode: str = 'REFLECT') -> Any:
-    """Add up, axis by axis, what came from one element."""
+    """Sum, axis by axis, of the gradients of an element and its mirror images."""
     for axis, (before, after) in enumerate(paddings.tolist()):
         length = grad.shape[axis] - before - after
         source = np.pad(np.arange(length), (before, after), mode=mode.lower())  # type: ignore[call-overload]
@@ -103,10 +103,10 @@ def pad(tensor: Any, paddings: Any, mode: str = 'CONSTANT', constant_values: Any
     """Put `paddings[i] = (before, after)` elements around axis i: a constant, or its mirror image.
 
     Args:
-        tensor: What to pad.
+        tensor: Of any dtype.
         paddings: Integer (rank, 2).
         mode: 'CONSTANT', 'REFLECT' (without the edge) or 'SYMMETRIC' (with the edge).
-        constant_values: What to pad with in mode 'CONSTANT'.
+        constant_values: Value of the padding in mode 'CONSTANT'.
         name: Of the node.
 
     Raises:
@@ -119,7 +119,7 @@ def pad(tensor: Any, paddings: Any, mode: str = 'CONSTANT', constant_values: Any
 
 
 def _of_list(tensor: Any, paddings: Any) -> TensorShape:
-    """The static shape where a list of paddings has tensors in it that a function captures."""
+    """The static shape for a list of paddings with captured tensors in it."""
     amounts = [get_static_value(pair) for pair in paddings]
     sizes = convert_to_tensor(tensor).shape.sizes
     if sizes is None or len(sizes) != len(amounts) or any(pair is None or np.shape(pair) != (2,) or any(

@@ -52,7 +52,7 @@ register(OpDef('Roll', _roll, same_rule('Roll', None, 'input'),
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
-    """Elements moved along `axis` by `shift` places; those that leave at one end come in at the other."""
+    """Elements moved along `axis` by `shift` places; with wrap-around."""
     return call('Roll', {'input': input, 'shift': shift, 'axis': axis}, None, name, shift=dtypes.int32, axis=dtypes.int32)
 
 
@@ -128,7 +128,7 @@ register(OpDef('DynamicPartition', _partition, _partition_types, _partition_grad
 
 
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
-    """The slices of `data` dealt out to `num_partitions` tensors, each to the number that `partitions` has for it."""
+    """The slices of `data` distributed over `num_partitions` tensors by their number in `partitions`."""
     num_partitions = int_attr(num_partitions, 'num_partitions')
     check_least('DynamicPartition', 'num_partitions', num_partitions)
     parts = call('DynamicPartition', {'data': data, 'partitions': partitions}, {'num_partitions': num_partitions}, name,
@@ -167,7 +167,7 @@ register(OpDef('Bitcast', _bitcast, _bitcast_types, kernel_attrs=('type',), free
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The same bits read as another dtype; where it is smaller there is one axis more, where it is larger one less."""
+    """The same bits read as another dtype; with one axis more for a smaller dtype, one less for a larger one."""
     check_attr_type('Bitcast', 'type', as_dtype(type))
     return call('Bitcast', {'input': input}, {'type': as_dtype(type)}, name)
 
@@ -195,12 +195,12 @@ register(OpDef('UnravelIndex', _unravel, _unravel_types, no_gradient))
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
-    """The coordinates, one row for each axis, of elements that are numbered through a tensor of sizes `dims`."""
+    """The coordinates, one row for each axis, of row-major element numbers in a tensor of sizes `dims`."""
     return call('UnravelIndex', {'indices': indices, 'dims': dims}, None, name)
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """The permutation that undoes one."""
+    """The inverse of a permutation."""
     return call('InvertPermutation', {'x': x}, None, name)
 
 
@@ -296,5 +296,5 @@ register(OpDef('GuaranteeConst', lambda x: x, same_rule('GuaranteeConst', None, 
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """The tensor as it is; in TensorFlow a promise that it never changes."""
+    """The tensor itself; in TensorFlow a promise that it never changes."""
     return call('GuaranteeConst', {'input': input}, None, name)

@@ -43,7 +43,7 @@ Rule = Callable[[Node, Tensor], Tensor]
 
 
 def _axes(axes: Any, rank: int) -> tuple[int, ...]:
-    """Axes as NumPy wants them.
+    """Axes as a tuple for NumPy.
 
     Raises:
         InvalidArgumentError: One is out of range or named twice.
@@ -77,7 +77,7 @@ def _reduced(shape: TensorShape, axes: TypedInput, keep: bool) -> TensorShape:
     if sizes is None:
         return UNKNOWN
     if static_axes is None:
-        if axes.shape.sizes == (len(sizes),):           # as many axes as there are: all of them
+        if axes.shape.sizes == (len(sizes),):           # as many axes as the rank: all of them
             return TensorShape.of((1,) * len(sizes)) if keep else SCALAR
         return unknown(len(sizes)) if keep else UNKNOWN
     for axis in static_axes:
@@ -116,7 +116,7 @@ def _mean(x: Any, axes: Any, keep: bool) -> Any:
     for axis in axes:
         count *= x.shape[axis]
     kind = x.dtype.kind
-    if kind in 'iu':                                    # truncated, and 0 for nothing, as TensorFlow
+    if kind in 'iu':                                    # truncated, and 0 for no elements, as in TensorFlow
         total = _plus.reduce(x, axes, x.dtype, None, keep)
         return (np.trunc(total / count) if count else np.zeros_like(total)).astype(x.dtype)
     wide = np.float32 if x.dtype.itemsize == 2 else x.dtype
@@ -170,7 +170,7 @@ def _spread(node: Node, grad: Tensor) -> Tensor:
 
 
 def _tiled(x: Any, axes: set[int], grad: Any) -> Any:
-    """A gradient of a sum over known axes, as the nodes that TensorFlow makes; None where it makes others."""
+    """Gradient of a sum over static axes, in the nodes that TensorFlow makes; None where it makes others."""
     sizes = x.shape.sizes
     if len(axes) < len(sizes) and None in sizes:
         return None
@@ -204,7 +204,7 @@ def _extreme_rule(node: Node, grad: Tensor) -> Tensor:
 
 
 def _prod_rule(node: Node, grad: Tensor) -> Tensor:
-    """Products of all others from the left and the right: right where elements are 0, and differentiable again."""
+    """Product of the cumulative products before and after each element: correct for zeros, and differentiable."""
     x, axes = node.inputs
     shape = sizes_of(x)
     grad = apply('BroadcastTo', (apply('Reshape', (grad, kept_sizes(node))), shape))

@@ -1,6 +1,6 @@
-"""AutoGraph: what converted functions call, and what programs say about conversion.
+"""AutoGraph: the operators of converted functions, and `tf.autograph`.
 
-Importing the package puts `ag__` where converted functions find it; what stands behind it is loaded when one runs.
+Importing the package registers `ag__`, the operators of converted functions; their modules are loaded when one runs.
 """
 from typing import Any
 

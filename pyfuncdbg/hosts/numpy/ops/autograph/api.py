@@ -1,4 +1,4 @@
-"""`tf.autograph`: what programs say about conversion, and the converted code to look at."""
+"""`tf.autograph`: control of conversion, and inspection of converted code."""
 from __future__ import annotations
 
 import ast
@@ -18,7 +18,7 @@ _NOT_GIVEN = object()
 
 
 class Feature(enum.Enum):
-    """Options of conversion that TensorFlow names; functions are converted in one way here."""
+    """TensorFlow's options of conversion; accepted, for functions are converted in one way here."""
 
     ALL = 'ALL'
     AUTO_CONTROL_DEPS = 'AUTO_CONTROL_DEPS'
@@ -45,7 +45,7 @@ class ConversionError(Exception):
 
 
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """Leave a function as it is while it is traced, and what it calls; a decorator, with and without parentheses."""
+    """Decorator, with and without parentheses: trace a function, and what it calls, without conversion."""
     if func is None:
         return do_not_convert
 
@@ -57,7 +57,7 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
 
 def set_loop_options(parallel_iterations: Any = _NOT_GIVEN, swap_memory: Any = _NOT_GIVEN,
                      maximum_iterations: Any = _NOT_GIVEN, shape_invariants: Any = _NOT_GIVEN) -> None:
-    """At the beginning of a loop over tensors: arguments of its `tf.while_loop`.
+    """Arguments for the `tf.while_loop` of a loop over tensors, at the beginning of its body.
 
     Args:
         parallel_iterations: Accepted; iterations run one after another.

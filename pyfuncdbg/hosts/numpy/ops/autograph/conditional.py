@@ -33,7 +33,7 @@ def checked_condition(value: Any, what: str) -> Any:
     """A condition as a tensor of rank 0.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It has another rank.
     """
     tensor = convert_to_tensor(value)
     hint = 'to check for None, use `is not None`'
@@ -50,7 +50,7 @@ def checked_condition(value: Any, what: str) -> Any:
 
 # ---------------------------------------------------------------- statements
 def if_stmt(test: Any, body: Part, orelse: Part, names: Sequence[str], composites: Sequence[Any], outputs: int) -> None:
-    """Run one of two blocks; over a tensor, as a node that gives the variables which they change."""
+    """Run one of two blocks; over a tensor, as a node with the changed variables as outputs."""
     if not is_tensor(test):
         if test:
             body()

@@ -29,7 +29,7 @@ def while_stmt(test: Test, body: Test, names: Sequence[str], composites: Sequenc
     graph = context.current_graph()
     if graph is None:
         first = test()
-    else:                                       # what it adds belongs to nothing: it is asked again inside of the loop
+    else:                                       # its nodes belong to a scratch graph: the test runs again inside of the loop
         with Graph(name='tmp', outer=graph, building_function=True).as_default():
             first = test()
     if is_tensor(first):
@@ -59,7 +59,7 @@ def for_stmt(values: Any, stop: Test | None, body: Callable[[Any], Any], names: 
     """Run a block for each of some values; where they are a tensor, as a node.
 
     Args:
-        values: What to go over.
+        values: The iterable.
         stop: Whether to go on, where the loop has a `break` or `return`.
         body: Takes one value.
         names: The variables that it changes.
@@ -116,7 +116,7 @@ def _until(test: Test, stop: Test | None) -> Test:
 
 def _over_range(values: SymbolicTensor, stop: Test | None, body: Callable[[Any], Any], state: VariableState,
                 options: dict[str, Any]) -> None:
-    """A range is counted, not made."""
+    """A loop over a range: a counter, without the tensor of its values."""
     start, limit, delta = values.op.inputs
     current: Any = start
 

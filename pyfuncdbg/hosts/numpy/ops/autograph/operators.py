@@ -11,7 +11,7 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import converted_cal
 
 
 def callee(function: Any) -> Any:
-    """The function to call instead of another; where nothing is traced, as in the body of a py_function, the function
+    """The function to call instead of another; outside of tracing, as in the body of a py_function, the function
     itself."""
     if not status.enabled:
         return function

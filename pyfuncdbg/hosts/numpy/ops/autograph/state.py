@@ -33,7 +33,7 @@ class VariableState:
     """The variables.
 
     Attributes:
-        names: As people know them: simple names, and symbols like `self.x`.
+        names: As in the source: simple names, and symbols like `self.x`.
     """
 
     def __init__(self, names: Sequence[str], composites: Sequence[Callable[[], tuple[str, Any, Any, bool]]],

@@ -78,7 +78,7 @@ def _has_no_value(value: Any) -> bool:
 
 
 def _after_one(results: Sequence[Any], names: Sequence[str], missing: Sequence[bool], original: Sequence[Any]) -> Any:
-    """The results, if there was an iteration: without one some variables have no value."""
+    """The results, with a check at run time that there was an iteration: else some variables have no value."""
     missing_names = ', '.join('the function return value' if isinstance(value, UndefinedReturnValue) else name
                               for name, without, value in zip(names, missing, original, strict=True) if without)
     checked = Assert(results[0], [f'loop must iterate at least once to initialize {missing_names}'])
@@ -93,7 +93,7 @@ def _after_one(results: Sequence[Any], names: Sequence[str], missing: Sequence[b
 # ---------------------------------------------------------------- variables without a value before the loop
 def _filled(body: Callable[[], Any], variables: LoopVariables, first: Sequence[Any], missing: Sequence[bool],
             shapes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Values for variables that have none, like those which one iteration gives, and the shapes that these need."""
+    """Initial values for variables without one, like their values after one iteration, and their shape invariants."""
     after = extra = None
     problem = None
     graph = Graph(name='tmp', outer=context.current_graph(), building_function=True)
@@ -121,7 +121,7 @@ def _stand_in(value: Any) -> Any:
 
 
 def _like(value_after: Any, shape: Any, value: Any) -> tuple[Any, Any]:
-    """Zeros of the kind that an iteration makes, and a shape that is wider than theirs where it must be."""
+    """Zeros like the value after an iteration, and a wider shape where it varies."""
     if value_after is None or isinstance(value_after, (Undefined, UndefinedReturnValue)):
         return value, None
     if isinstance(value_after, (int, float)):
@@ -158,7 +158,7 @@ def _check_first(first: Sequence[Any], names: Sequence[str], after: Sequence[Any
 # ---------------------------------------------------------------- one iteration
 def _check_variables(first: Sequence[Any], entry: Sequence[Any], results: Sequence[Any], names: Sequence[str],
                      shapes: Sequence[Any] | None) -> None:
-    """Refuse variables that are not the same kind of thing after an iteration."""
+    """Refuse variables whose structure, dtype or shape an iteration changes."""
     for i, name in enumerate(names):
         for a, b in ((first[i], entry[i]), (entry[i], results[i])):
             try:

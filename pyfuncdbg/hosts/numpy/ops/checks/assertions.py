@@ -36,10 +36,10 @@ register(OpDef('CheckNumerics', _check_numerics, same_rule('CheckNumerics', FLOA
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """`tensor`, if all of it is finite.
+    """`tensor`, if all its elements are finite.
 
     Raises:
-        InvalidArgumentError: When it runs: there is a NaN or an infinity; the text starts with `message`.
+        InvalidArgumentError: At run time: an element is NaN or infinite; the text starts with `message`.
     """
     return call('CheckNumerics', {'tensor': tensor}, {'message': message}, name)
 

@@ -1,4 +1,4 @@
-"""The logger 'tensorflow': `tf.get_logger` and TensorFlow 1's functions over it; and how its programs start."""
+"""The logger 'tensorflow': `tf.get_logger` and TensorFlow 1's functions over it; and `tf.compat.v1.app.run`."""
 from __future__ import annotations
 
 import sys
@@ -20,12 +20,12 @@ def get_verbosity() -> int:
 
 
 def set_verbosity(v: Any) -> None:
-    """Show this level and what is above it."""
+    """Show this level and those above it."""
     get_logger().setLevel(v)
 
 
 def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
-    """A message of any level."""
+    """Log a message at any level."""
     get_logger().log(level, msg, *args, stacklevel=stack_level(), **kwargs)
 
 
@@ -33,17 +33,17 @@ vlog = log
 
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """A message for who looks for a bug."""
+    """Log a message at level DEBUG."""
     get_logger().debug(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """A message on how it goes."""
+    """Log a message at level INFO."""
     get_logger().info(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """A warning."""
+    """Log a message at level WARN."""
     get_logger().warning(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
@@ -51,17 +51,17 @@ warn = warning
 
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """An error."""
+    """Log a message at level ERROR."""
     get_logger().error(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """An error after which nothing goes on."""
+    """Log a message at level FATAL; the program goes on."""
     get_logger().critical(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 def _count_visit() -> int:
-    """The number of times that the caller's caller came to its line before."""
+    """Count one visit of the line of the caller's caller; the number of earlier ones."""
     frame = calling_frame()
     with _lock:
         key = frame.f_code.co_filename, frame.f_lineno
@@ -70,13 +70,13 @@ def _count_visit() -> int:
 
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """A message at the first and then every `n`th time that the program comes to the line."""
+    """Log a message at the first and then every `n`th visit of the line."""
     if not _count_visit() % n:
         get_logger().log(level, msg, *args, stacklevel=stack_level())
 
 
 def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """A message the first `n` times that the program comes to the line."""
+    """Log a message at the first `n` visits of the line."""
     if _count_visit() < n:
         get_logger().log(level, msg, *args, stacklevel=stack_level())
 

@@ -63,7 +63,7 @@ def print_v2(*inputs: Any, output_stream: Any = sys.stderr, summarize: int = 3, 
 
 
 _HOLE = '{pyfuncdbg:tensor}'
-"""Placeholder for a tensor in a template; braces that the user prints must stay his own."""
+"""Placeholder for a tensor in a template; braces in the user's text must stay."""
 
 
 class _Hole:
@@ -72,7 +72,7 @@ class _Hole:
 
 
 class _Text:
-    """Shows as it is."""
+    """A text whose `repr` is the text itself."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -103,7 +103,7 @@ def _stream(output_stream: Any) -> str:
         return 'stdout'
     if isinstance(output_stream, str) and output_stream.startswith('file://'):
         return output_stream
-    # The default was bound at import; a program or test may have put another object in place of sys.stderr since.
+    # The default was bound at import; a program or test may have replaced sys.stderr since.
     if output_stream in (sys.stderr, sys.__stderr__, _STDERR):
         return 'stderr'
     raise ValueError(f'Unsupported output stream, logging level, or file.{output_stream}. Supported streams are sys.stdout, '

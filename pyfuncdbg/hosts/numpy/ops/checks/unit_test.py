@@ -201,7 +201,7 @@ class TestCase(_Arrays):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """A folder that is there until the test ends."""
+        """A temporary folder, removed when the test ends."""
         if self._folder is None:
             self._folder = tempfile.mkdtemp()
         return self._folder
@@ -209,7 +209,7 @@ class TestCase(_Arrays):
     @context_hiding_own_frames
     def session(self, graph: Graph | None = None, config: Any = None, use_gpu: bool = True,
                 force_gpu: bool = False) -> Iterator[Any]:
-        """A session, and its graph as default. In eager code there is none, and what is inside runs as it does anyway."""
+        """A session, and its graph as default. In eager code it is None, and the block runs eagerly."""
         if context.current_graph() is None:
             yield None
             return
@@ -219,7 +219,7 @@ class TestCase(_Arrays):
     @context_hiding_own_frames
     def cached_session(self, graph: Graph | None = None, config: Any = None, use_gpu: bool = True,
                        force_gpu: bool = False) -> Iterator[Any]:
-        """The session of this test, the same each time.
+        """The session of this test, the same at each call.
 
         Raises:
             ValueError: Another graph than the first time.
@@ -262,7 +262,7 @@ class TestCase(_Arrays):
 
 
 def _whole_text(error: BaseException) -> str:
-    """The text of an error and, of one of a graph, the ops that it came from."""
+    """The text of an error, with its ops for an error of a graph."""
     text = error.message if isinstance(error, OpError) else str(error)
     op: Any = getattr(error, 'op', None)
     return text if op is None else f'{text}\nCaused by op: {op.name}'

@@ -1,4 +1,4 @@
-"""`tf.cond`, `tf.switch_case` and `tf.case`: one of several functions runs, by the values of tensors."""
+"""`tf.cond`, `tf.switch_case` and `tf.case`: calls of one of several functions, chosen by tensors."""
 from __future__ import annotations
 
 import warnings
@@ -34,16 +34,16 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     """Call `true_fn` if `pred` is true, else `false_fn`; in a graph, as a node that does so when it runs.
 
     Args:
-        pred: A scalar boolean tensor; in eager mode anything that can be one.
+        pred: A scalar boolean tensor; in eager mode also a Python bool.
         true_fn: Without arguments; both return the same structure of tensors of the same dtypes.
         false_fn: The other.
         name: The name scope of the node.
 
     Returns:
-        What the function returned; in a graph tensors in that structure, whose shape is what both have in common.
+        The result of the function; in a graph tensors in its structure, with the shapes common to both.
 
     Raises:
-        TypeError: Not functions; in a graph: a Python bool as `pred`, or results that differ in structure or dtype.
+        TypeError: An argument is no function; in a graph: `pred` is a Python bool, or results differ in structure or dtype.
     """
     return _cond(pred, true_fn, false_fn, True, name)
 
@@ -156,7 +156,7 @@ def _check_alike(parts: Sequence[TracedFunction], returned: Sequence[PartResult]
 
 # ---------------------------------------------------------------- switch_case
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = 'switch_case') -> Any:
-    """Call the function that stands at `branch_index`; `default`, or the last, where the index is of none.
+    """Call the function at `branch_index`; `default`, or the last, where no function has that index.
 
     Args:
         branch_index: A scalar integer tensor.
@@ -229,7 +229,7 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
         if default is None:
             function = partial(_last, list(predicates), actions[-1])
             conditions = list(zip(predicates, actions, strict=True))[:-1]
-            predicates = predicates[:-1]        # those that TensorFlow looks at
+            predicates = predicates[:-1]        # those that TensorFlow checks
         else:
             function, conditions = default, list(zip(predicates, actions, strict=True))
         for predicate, action in reversed(conditions):

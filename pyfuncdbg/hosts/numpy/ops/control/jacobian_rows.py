@@ -43,9 +43,9 @@ def _columns(pull: Pull, target: Any, source: Any) -> Any:
 
 
 def _looped(pull: Pull, target: Any, sources: Sequence[Any], sizes: Any, hot: Any) -> list[Any]:
-    """For each place in the axes `hot` what is pulled back from a gradient that is 1 there."""
+    """Backward passes from each one-hot gradient over the axes `hot`, stacked."""
     count = reduce_prod(hot)                        # a loop without iterations would not know the shape of its rows
-    places = [i for i, gradients in enumerate(pull(None)) if gradients is not None]
+    places = [i for i, gradient in enumerate(pull(None)) if gradient is not None]
 
     def row(number: Any) -> list[Any]:
         seed = broadcast_to(reshape(one_hot(number, count, dtype=target.dtype), hot), sizes)

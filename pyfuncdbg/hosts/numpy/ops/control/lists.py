@@ -25,7 +25,7 @@ _LIST: list[Output] = [(dtypes.variant, TensorShape(()))]
 
 # ---------------------------------------------------------------- cells
 def sizes(shape: Any) -> Any:
-    """A shape as the input that says how cells are shaped: -1 for what is not known. A tensor if it is that of a scalar, as
+    """A shape as the input `element_shape`: -1 for an unknown size. A tensor for the shape of a scalar, as
     in TensorFlow."""
     if isinstance(shape, Tensor):
         return shape
@@ -47,7 +47,7 @@ def _cell_shape(sizes: TypedInput) -> TensorShape:
 
 
 def _zeros(cells: TensorList, sizes: Any, dtype: DType) -> Any:
-    """The value read from an empty cell: zeros in the shape that cells are said to have, or that another has."""
+    """The value read from an empty cell: zeros in the declared shape of cells, or in that of another cell."""
     shape = None if np.ndim(sizes) == 0 or (np.asarray(sizes) < 0).any() else tuple(np.asarray(sizes).tolist())
     if shape is None:
         shape = next((np.shape(value) for value in cells.items() if value is not None), None)
@@ -253,7 +253,7 @@ def _split_gradient(node: Node, grad: Any) -> Sequence[Any]:
 
 
 def _scatter_add(cells: TensorList, tensor: Any, indices: Any) -> TensorList:
-    """Rows added to cells: an index may stand more than once."""
+    """Rows added to cells: indices may repeat."""
     for index, row in zip(indices.tolist(), _rows(tensor), strict=True):
         row_before = cells.get(index)
         cells = cells.replaced(index, row if row_before is None else row_before + row)

@@ -1,4 +1,4 @@
-"""A function over the slices of tensors: `tf.map_fn`, `scan`, `foldl`, `foldr` and `vectorized_map`, all of them loops."""
+"""Loops over the slices of tensors: `tf.map_fn`, `scan`, `foldl`, `foldr` and `vectorized_map`."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -28,8 +28,8 @@ class _Slices:
     """The tensors of a structure, slice by slice.
 
     Attributes:
-        count: How many slices: a number where it is known before the run.
-        static: The number, None if it is not known.
+        count: Of the slices: an int where it is static, else a tensor.
+        static: The count, None if it is not static.
     """
 
     def __init__(self, elems: Any, shaped: bool = False) -> None:
@@ -51,7 +51,7 @@ class _Slices:
         return nest.pack_sequence_as(self._elems, [array.read(index) for array in self._arrays])
 
     def stack(self, array: Any) -> Any:
-        """An array of as many tensors as one, whose first size is that of the slices."""
+        """A TensorArray as one tensor, with the static count of slices as first size."""
         result = array.stack()
         if result.shape.rank is not None:
             result.set_shape(TensorShape([self.static]).concatenate(result.shape[1:]))
@@ -67,7 +67,7 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, dtype: Any = None, parallel_ite
         fn: From a slice (of each, in the structure of `elems`) to a structure of tensors.
         elems: A tensor, or structure of tensors of one first size.
         dtype: An older name of `fn_output_signature`.
-        parallel_iterations: Accepted; slices are worked on one after another.
+        parallel_iterations: Accepted; slices are processed one after another.
         back_prop: Whether the result can be differentiated.
         swap_memory: Accepted.
         infer_shape: Whether all results have one shape.
@@ -204,7 +204,7 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop:
 
     Args:
         fn: From a slice to a structure of tensors.
-        elems: A tensor, or structure of tensors; a first size of 1 is repeated as often as the others ask for.
+        elems: A tensor, or structure of tensors; a first size of 1 is broadcast to that of the others.
         fallback_to_while_loop: Accepted.
         warn: Accepted.
     """
@@ -225,7 +225,7 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop:
 
 
 def _mapped_eagerly(fn: Callable[[Any], Any], elems: Any, tensors: Any) -> Any:
-    """In eager mode the first result tells the structure."""
+    """`vectorized_map` in eager mode: the first result has the structure of all."""
     slices = _Slices(elems)
     results = [fn(slices.at(i)) for i in range(int(slices.count))]
     columns = zip(*(nest.flatten(result) for result in results), strict=True)

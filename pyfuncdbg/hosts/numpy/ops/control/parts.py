@@ -1,6 +1,6 @@
 """A program's functions as parts of a graph: conversion of their results to tensors and back.
 
-A TensorArray is passed through parts by its flow.
+A TensorArray passes through parts as its flow tensor.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def entered(graph: Graph) -> AbstractContextManager[Any]:
 
 
 def scalar_condition(value: Any) -> Any:
-    """A condition as a tensor of rank 0, as far as is known."""
+    """A condition as a tensor of rank 0, where its rank is static."""
     tensor = convert_to_tensor(value)
     return tensor if tensor.shape.rank == 0 else apply('Squeeze', (tensor,))
 
@@ -55,7 +55,7 @@ def flat_tensors(structure: Any) -> list[Any]:
 
 
 def packed(structure: Any, tensors: Iterable[Any]) -> Any:
-    """Tensors in a structure, where they become TensorArrays and composites like those in it; None stays None."""
+    """Tensors in a structure, packed into TensorArrays and composites like its own; None stays None."""
     remaining = iter(tensors)
     return nest.pack_sequence_as(structure, [_rebuilt(leaf, remaining) for leaf in nest.flatten(structure)])
 
@@ -100,10 +100,10 @@ class PartResult:
 
 
 def waited_for(parts: Sequence[TracedFunction]) -> list[Any]:
-    """The ops around that nodes inside the parts wait for."""
+    """The outer ops that nodes inside the parts wait for."""
     return list(dict.fromkeys(op for part in parts for op in part.graph.waits))
 
 
 def inner_shape(shape: Any) -> TensorShape:
-    """A `TensorShape`, whatever it was given as."""
+    """A shape, in any form, as `TensorShape`."""
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)

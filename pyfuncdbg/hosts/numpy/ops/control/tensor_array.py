@@ -37,12 +37,12 @@ class TensorArray:
 
     Args:
         dtype: Of the tensors.
-        size: How many there are at first.
-        dynamic_size: Whether it grows.
+        size: The initial number of tensors.
+        dynamic_size: Whether writes beyond its end enlarge it.
         clear_after_read: In eager mode: a tensor can be read once only; the default is True.
         tensor_array_name: Accepted.
         handle: Not supported.
-        flow: The list of an array in a graph, to make another over it.
+        flow: The list tensor of an array in a graph, for another array over it.
         infer_shape: Whether all tensors have one shape, known from the first.
         element_shape: Their shape, as far as it is known.
         colocate_with_first_write_call: Accepted.
@@ -56,7 +56,7 @@ class TensorArray:
     def __new__(cls, dtype: Any = None, size: Any = None, dynamic_size: Any = None, clear_after_read: Any = None,
                 tensor_array_name: Any = None, handle: Any = None, flow: Any = None, infer_shape: bool = True,
                 element_shape: Any = None, colocate_with_first_write_call: bool = True, name: str | None = None) -> Any:
-        """The kind of array that fits: over a list in graphs, plain tensors in eager mode."""
+        """A `GraphArray` over a list in graphs, an `EagerArray` in eager mode."""
         eager = context.current_graph() is None and not isinstance(size, SymbolicTensor) and (
             flow is None or flow.dtype is not dtypes.variant)
         return object.__new__(EagerArray if eager else GraphArray)
@@ -66,7 +66,7 @@ class TensorArray:
         self._dtype = as_dtype(dtype)
         self._dynamic = dynamic_size
         self._infer_shape = infer_shape
-        self._shape = [TensorShape(element_shape)]      # one for all arrays that writes have made of this one
+        self._shape = [TensorShape(element_shape)]      # shared by all arrays that writes derive from this one
 
     @property
     def dtype(self) -> DType:
@@ -80,12 +80,12 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool | None:
-        """Whether it grows, as it was given."""
+        """Whether writes beyond its end enlarge it."""
         return self._dynamic
 
     @property
     def handle(self) -> None:
-        """There is none."""
+        """None: it has no handle."""
         return None
 
     @property
@@ -111,7 +111,7 @@ class TensorArray:
 
 @hide_own_frames_in_methods
 class GraphArray(TensorArray):
-    """An array in a graph: a list of tensors, and what is known of them."""
+    """An array in a graph: a list of tensors, their dtype and static shape."""
 
     def __init__(self, dtype: Any, size: Any = None, dynamic_size: Any = None, clear_after_read: Any = None,
                  tensor_array_name: Any = None, handle: Any = None, flow: Any = None, infer_shape: bool = True,
@@ -147,7 +147,7 @@ class GraphArray(TensorArray):
         return self._with_flow(call(op, inputs, {'element_dtype': self._dtype, **attrs}, name, **_INTEGERS))
 
     def _value(self, value: Any, inner: bool) -> Any:
-        """A tensor to put in, or one whose slices are put in."""
+        """A value to write as a tensor; with `inner` its slices are written."""
         tensor = convert_to_tensor(value, dtype_hint=self._dtype, name='value')
         shape = tensor.shape[1:] if inner and tensor.shape.rank is not None else (
             TensorShape(None) if inner else tensor.shape)
@@ -179,7 +179,7 @@ class GraphArray(TensorArray):
                     {'element_dtype': self._dtype}, name, **_INTEGERS)
 
     def concat(self, name: str | None = None) -> Any:
-        """All tensors one behind the other."""
+        """All tensors concatenated along their first axis."""
         inner = self.element_shape.sizes
         return call('TensorListConcatV2', {
             'input_handle': self._flow, 'element_shape': sizes(None if inner is None else [None, *inner[1:]]),
@@ -192,7 +192,7 @@ class GraphArray(TensorArray):
         return apply('TensorListLength', (self._flow,), None, name)
 
     def identity(self) -> GraphArray:
-        """The same array as another."""
+        """The same array as a new object."""
         return self._with_flow(apply(IDENTITY, (self._flow,)))
 
     # ------------------------------------------------------------------ writing
@@ -225,7 +225,7 @@ class GraphArray(TensorArray):
                                                       'lengths': cast(lengths, dtypes.int64)}, name)
 
     def close(self, name: str | None = None) -> Any:
-        """Nothing is to be closed."""
+        """Do nothing: a list needs no release."""
         return no_op(name)
 
 
@@ -263,7 +263,7 @@ class EagerArray(TensorArray):
 
         Raises:
             OutOfRangeError: There is no such index.
-            InvalidArgumentError: It was read before, and is cleared after that.
+            InvalidArgumentError: It was read before, which cleared it.
         """
         place = int(index)
         if place < 0:
@@ -296,7 +296,7 @@ class EagerArray(TensorArray):
         return stack([self._at(int(i)) for i in indices])
 
     def concat(self, name: str | None = None) -> Any:
-        """All tensors one behind the other."""
+        """All tensors concatenated along their first axis."""
         try:
             return concat([self._at(place) for place in range(len(self._tensors))], 0)
         except (OpError, ValueError):
@@ -344,10 +344,10 @@ class EagerArray(TensorArray):
         return self
 
     def unstack(self, value: Any, name: str | None = None) -> EagerArray:
-        """Have the slices of a tensor along its first axis.
+        """Replace all tensors by the slices of one along its first axis.
 
         Raises:
-            ValueError: There are more than the array has room for.
+            ValueError: There are more than the fixed size of the array.
         """
         tensors = unstack(value)
         if len(tensors) > len(self._tensors) and not self._dynamic:
@@ -363,7 +363,7 @@ class EagerArray(TensorArray):
         return self
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> EagerArray:
-        """Have the parts of a tensor along its first axis, of some lengths.
+        """Replace all tensors by parts of one along its first axis, of some lengths.
 
         Raises:
             InvalidArgumentError: The lengths are not those of the tensor or the array.
@@ -385,5 +385,5 @@ class EagerArray(TensorArray):
         return self
 
     def close(self, name: str | None = None) -> None:
-        """Forget all tensors."""
+        """Release all tensors."""
         self._tensors.clear()

@@ -1,4 +1,4 @@
-"""Control flow version, TensorFlow's 1 or 2, that graphs look like. Functions being traced always have that of 2.
+"""Control flow version of graphs, TensorFlow's 1 or 2. Functions being traced always use version 2.
 
 Nodes are the same in both. What differs is the names of their results: `cond/Identity` and `while/Identity_2`, or
 `cond/Merge` and `while/Exit`. A setting of the process, read where nodes are made.

@@ -1,4 +1,4 @@
-"""`tf.while_loop`: a function runs again and again, as long as another says so."""
+"""`tf.while_loop`: calls of a function while a condition holds."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ def while_loop(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = Non
     Args:
         cond: From the loop variables to a boolean scalar.
         body: From the loop variables to the next ones, in the same structure, of the same dtypes and shapes.
-        loop_vars: What they start with: a list or tuple of (structures of) tensors and TensorArrays.
+        loop_vars: Initial values: a list or tuple of (structures of) tensors and TensorArrays.
         shape_invariants: In the structure of `loop_vars`: a shape that each has in all iterations.
         parallel_iterations: Accepted; iterations run one after another.
         back_prop: Whether the loop can be differentiated.
@@ -56,7 +56,7 @@ def while_loop(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = Non
         The last loop variables.
 
     Raises:
-        TypeError: Not functions, or a dtype that changes.
+        TypeError: `cond` or `body` is no function, or a dtype changes.
         ValueError: No loop variables, another structure, or a shape that changes without an invariant that allows it.
     """
     return _while(cond, body, loop_vars, shape_invariants, parallel_iterations, back_prop, name, maximum_iterations, True)
@@ -108,7 +108,7 @@ def _repeated(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any, sam
         if maximum.shape.rank != 0:
             raise ValueError(f"'maximum_iterations' must be a scalar. Received shape: {maximum.shape}")
         limit = max(int(maximum), 0)
-    # With a maximum, TensorFlow takes what the body returns as it is: a list is no tuple.
+    # With a maximum, TensorFlow keeps the type of what the body returns: a list is no tuple.
     as_it_is = maximum_iterations is not None and not alone
     structure, count = loop_vars if as_it_is else list(loop_vars), 0
     while count != limit and cond(*loop_vars):
@@ -165,7 +165,7 @@ def _next(body: Callable[..., Any], loop_vars: Any, tensors: Sequence[Any]) -> l
 
 def _loop(condition: TracedFunction, step: TracedFunction, start: Sequence[Any], types: Sequence[Any], first: Sequence[Any],
           limited: bool) -> tuple[list[Any], Loop]:
-    """The inputs of the node, and what it runs."""
+    """The inputs of the node, and its `Loop`."""
     count = len(start)
     captured = InputPool()
     asks, feeds = ([count + captured.place(outer) for outer, _ in part.graph.captures] for part in (condition, step))
@@ -214,7 +214,7 @@ def _check_shapes(outputs: Sequence[Any], shapes: Sequence[TensorShape], start: 
 
 
 def _fits(shape: TensorShape, invariant: TensorShape) -> bool:
-    """Whether every tensor of one shape is of the other."""
+    """Whether every tensor of a shape satisfies an invariant."""
     if invariant.sizes is None:
         return True
     if shape.sizes is None or len(shape.sizes) != len(invariant.sizes):

@@ -94,7 +94,7 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
             continue
         inputs = node.inputs
         if reached is None or not node.definition.selective:
-            needed = _ALL
+            needed = ALL_NEEDED
         else:
             first, second = inputs
             needed = id(first) in reached, id(second) in reached
@@ -124,14 +124,14 @@ def is_end(node: Any, reached: Container[int] | None) -> bool:
     return True
 
 
-class _All:
+class _AllNeeded:
     """`needed` where every input's gradient is."""
 
     def __getitem__(self, index: int) -> bool:
         return True
 
 
-_ALL: Any = _All()
+ALL_NEEDED: Any = _AllNeeded()
 
 
 def fill_with_zeros(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:

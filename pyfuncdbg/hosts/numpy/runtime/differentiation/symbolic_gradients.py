@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, of_value
-from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, fill_with_zeros
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import ALL_NEEDED, Gradients, fill_with_zeros
 from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_graph
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense
@@ -197,7 +197,7 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
                 incoming = [dense(gradient) for gradient in incoming]
             if not (definition.sparse or definition.gradient is no_gradient):       # zeros would be unused
                 incoming = fill_with_zeros(incoming, op.outputs)
-            outgoing, _ = step(op, incoming, (), _EVERY)
+            outgoing, _ = step(op, incoming, (), ALL_NEEDED)
         for tensor, gradient in zip(edges.inputs(op), outgoing, strict=False):
             if gradient is not None:
                 parts.add(tensor, gradient)
@@ -231,16 +231,6 @@ class _Edges:
                 break
             tensor, graph = outer, owner(outer)
         return tensor
-
-
-class _Every:
-    """`needed` where every input's gradient is."""
-
-    def __getitem__(self, index: int) -> bool:
-        return True
-
-
-_EVERY: Any = _Every()
 
 
 def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation],
