@@ -21,7 +21,7 @@ _search_path.sort_for_launcher()                # before anything is imported th
 import importlib  # noqa: E402
 import os  # noqa: E402
 import sys  # noqa: E402
-from typing import TYPE_CHECKING, Any, Literal  # noqa: E402
+from typing import TYPE_CHECKING, Any, Literal, overload  # noqa: E402
 
 from pyfuncdbg.hooks.public_function import hide_own_frames as _for_program  # noqa: E402
 from pyfuncdbg.observers.record.display import set_display as _show_with  # noqa: E402
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+    from pyfuncdbg.observers.record.flight.flight_recorder import FlightRecorder
     from pyfuncdbg.observers.record.recorder import Recorder
     from pyfuncdbg.observers.record.trace import Trace
     from pyfuncdbg.session import DebugSession
@@ -43,25 +44,43 @@ __all__ = ['DebugSession', '__version__', 'absmax', 'attach', 'break_at', 'break
            'has_inf', 'has_inf_or_nan', 'has_nan', 'load', 'norm', 'pm', 'record', 'zeros']
 
 
+@overload
+def record(path: str | Path | None = None, *, keep_on: None = None, **options: Any) -> Recorder: ...
+
+
+@overload
+def record(path: str | Path | None = None, *, keep_on: object, **options: Any) -> FlightRecorder: ...
+
+
 @_for_program
-def record(path: str | Path | None = None, **options: Any) -> Recorder:
+def record(path: str | Path | None = None, *, keep_on: object = None, **options: Any) -> Recorder | FlightRecorder:
     """Record every wrapped call into a new trace, inside `with` or from `start()` to `stop()`.
+
+        with pyfuncdbg.record(keep_on='has_nan(out)', before=200, after=50): ...
 
     Args:
         path: Folder of the trace, to be made; by default a new one here, named after the time.
-        **options: `budget` in bytes, `ops` to record graph nodes too, and more; see `Recorder`.
+        keep_on: A condition as for `break_at`: record into memory, and write a trace only of the calls around one where it
+            holds; the first is NAME.pfd, the next NAME-2.pfd.
+        **options: `budget` in bytes, `ops` to record graph nodes too, and more; see `Recorder`. With `keep_on` also how many
+            calls to keep `before` and `after` it, and in how many traces (`keep_most`); see `FlightRecorder`.
 
     Returns:
         The recorder, not started yet.
 
     Raises:
         TraceError: The options are not valid; on entry, the trace cannot be made there.
+        CommandError: `keep_on` is no condition.
     """
     from pyfuncdbg import hosts
     from pyfuncdbg.observers.record.log.trace_folder import fresh_path
     from pyfuncdbg.observers.record.recorder import Recorder
     hosts.notify_unattached()
-    return Recorder(fresh_path() if path is None else path, **options)
+    place = fresh_path() if path is None else path
+    if keep_on is not None:
+        from pyfuncdbg.ui.commands.programs.flight_options import flight_recorder
+        return flight_recorder(place, keep_on, **options)
+    return Recorder(place, **options)
 
 
 @_for_program

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.ui.commands.configuration import Configuration
     from pyfuncdbg.ui.commands.engine.answer import Answer
     from pyfuncdbg.ui.commands.engine.command import Context
+    from pyfuncdbg.ui.commands.programs.flight_options import FlightOptions
     from pyfuncdbg.ui.commands.programs.run_script import Program
 
 Action = Callable[[], int]
@@ -94,11 +95,14 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(own_options)
     program = _program('run', target)
     from pyfuncdbg.ui.commands.programs import recorded_program
+    from pyfuncdbg.ui.commands.programs.flight_options import flight_options
     settings = recorded_program.settings(quiet=options.hosted is not None)
     budget = recorded_program.budget_of(options.budget, settings)
     if options.hosted is None:
         _tell_misplaced(target, parser)
         _prefer(options, settings)
+    if (flight := flight_options(options)) is not None:
+        return _flown(options, flight, program, settings, budget)
     path = Path(options.record) if options.record is not None else recorded_program.free_path(
         program.name, recorded_program.folder_in(settings))
     try:
@@ -113,7 +117,7 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 def _prefer(options: argparse.Namespace, settings: Configuration) -> None:
     """Open the inspector for the program where the user wants that always, nothing says otherwise, and it can be."""
     wanted = settings.ui == 'inspector' and options.ui is None and not os.environ.get('PYFUNCDBG_UI')
-    if wanted and not (options.live or options.listen or options.wait):
+    if wanted and not (options.live or options.listen or options.wait or options.keep_on):
         from pyfuncdbg.ui.inspector.hosting.host import refusal
         options.ui = 'inspector' if not refusal() else None
 
@@ -131,13 +135,32 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
     if options.breaks:
         recorded_program.tell_unhit()
     recorded_program.begin(path, program.argv, budget=budget, ops=options.ops)
+    _listen(options)
+    return lambda: _execute(program)
+
+
+def _flown(options: argparse.Namespace, flight: FlightOptions, program: Program, settings: Configuration,
+           budget: int | None) -> Action:
+    """A program under a flight recorder, which makes no folder before something trips."""
+    from pyfuncdbg.ui.commands.programs import recorded_program
+    folder = recorded_program.folder_in(settings) if options.record is None else Path()
+    path = folder / (f'{program.name}.pfd' if options.record is None else options.record)
+    _debug(options)
+    if options.breaks:
+        recorded_program.tell_unhit()
+    recorded_program.begin_flight(path, program.argv, flight, budget=budget, ops=options.ops)
+    _listen(options)
+    return lambda: _execute(program)
+
+
+def _listen(options: argparse.Namespace) -> None:
+    """Let clients of the command socket debug the program, if that is wanted."""
     if options.listen or options.wait or os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
         from pyfuncdbg.observers.debug.debugger import debugger
         from pyfuncdbg.ui.commands.socket import listen
         from pyfuncdbg.ui.prompt.install import install
         install(debugger)                       # who asks for stops and leaves: they go to this terminal then
         listen.listen(wait=options.wait)
-    return lambda: _execute(program)
 
 
 def _debug(options: argparse.Namespace) -> None:

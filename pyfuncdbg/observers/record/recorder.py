@@ -19,24 +19,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks import op_cost
-from pyfuncdbg.hooks.call import Call, Kind, next_id
+from pyfuncdbg.hooks.call import Call, next_id
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH, Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.forking_thread import parent_thread_id
+from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record import fork
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.program_environment import process_environment
 from pyfuncdbg.observers.record.log.queue import Backlog, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
+from pyfuncdbg.observers.record.policy import Policy
 from pyfuncdbg.observers.record.records import OPS, Level
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
 from pyfuncdbg.observers.record.snapshots.site_notes import plain_data
-from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshots
+from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
@@ -49,7 +50,6 @@ DEPTH = CAPTURE_DEPTH
 SMALLEST_BUDGET = 64 << 10
 _QUEUE_SHARE = 8
 _LARGEST_QUEUE = 64 << 20
-_LARGEST_SCALAR = 16
 
 _on: list[Recorder] = []
 
@@ -61,6 +61,56 @@ def recorders() -> tuple[Recorder, ...]:
         In order of starting.
     """
     return tuple(_on)
+
+
+def check_budget(budget: int) -> None:
+    """Refuse a budget in which there is no room for a call.
+
+    Args:
+        budget: Bytes of a trace.
+
+    Raises:
+        TraceError: It is too small.
+    """
+    if budget < SMALLEST_BUDGET:
+        raise TraceError(f'a budget of {budget} bytes is too small to record anything; give at least {SMALLEST_BUDGET}')
+
+
+def queue_limit(budget: int) -> int:
+    """The part of a budget that is for calls in memory.
+
+    Args:
+        budget: Bytes of a trace.
+
+    Returns:
+        Bytes.
+    """
+    return min(budget // _QUEUE_SHARE, _LARGEST_QUEUE)
+
+
+def watch(watcher: Watcher, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+    """The `around` of a watcher: its methods before and after the call.
+
+    Args:
+        watcher: The hook.
+        call: The call.
+        proceed: Executes it.
+
+    Returns:
+        Its outputs.
+    """
+    entry = watcher.on_begin(call)
+    try:
+        try:
+            outputs = proceed()
+        except BaseException as error:
+            watcher.on_error(call, entry, error)
+            raise
+        watcher.on_return(call, entry, outputs)
+    except BaseException:
+        watcher.on_break_off(call, entry)
+        raise
+    return outputs
 
 
 class Recorder:
@@ -92,24 +142,20 @@ class Recorder:
         Raises:
             TraceError: The budget, the level or `exist` is none.
         """
-        if budget < SMALLEST_BUDGET:
-            raise TraceError(f'a budget of {budget} bytes is too small to record anything; give at least {SMALLEST_BUDGET}')
-        if level not in ('none', 'stats', 'full'):
-            raise TraceError(f"no such level: {level!r}; expected 'none', 'stats' or 'full'")
+        check_budget(budget)
+        policy = Policy(level, max(full_limit, 0), ops)
         if exist not in EXIST:
             raise TraceError(f'exist={exist!r}: expected one of {", ".join(map(repr, EXIST))}')
         self.path = Path(path)
         self._exist: Exist = exist
         self.budget = budget
-        self.level: Level = level
-        self.full_limit = max(full_limit, 0)
-        self.summaries = level == 'stats' and not self.full_limit
+        self._policy = policy
+        self.summaries = level == 'stats' and not policy.full_limit
         """For hosts: counts of a graph node's values are enough."""
         self._op_cost = op_cost.total()
-        self.kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run', *(('op',) if ops else ())))
-        self._queue_limit = min(budget // _QUEUE_SHARE, _LARGEST_QUEUE)
-        keeps_scalars = level == 'full' or (level == 'stats' and self.full_limit >= _LARGEST_SCALAR)
-        self._scalars: frozenset[type] = frozenset(SCALARS) if keeps_scalars else frozenset()
+        self.kinds = policy.kinds
+        self._queue_limit = queue_limit(budget)
+        self._scalars = policy.scalars
         self._capture = Capture(capture) if capture != 'off' else None
         self._writer: Writer | None = None
         self._state: Literal['new', 'on', 'off'] = 'new'
@@ -120,9 +166,10 @@ class Recorder:
     def _reset(self) -> None:
         """An empty queue and nothing announced: at the start, and in a forked child."""
         self._backlog = Backlog(self._queue_limit // 4)
-        self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
+        self._snapshots = Snapshots(self._policy.level, self._policy.full_limit, Allowance(self._queue_limit // 2),
                                     BufferPool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
-        shared = SharedArrays(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
+        shares = self._policy.ops and self._policy.level != 'none'
+        shared = SharedArrays(self._snapshots, self._scalars) if shares else None
         self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, self._restart)
         # The halves of a `Watcher`, called without a frame of this class around them.
         self.on_begin, self.on_return = self.calls.on_begin, self.calls.on_return
@@ -244,18 +291,7 @@ class Recorder:
         Returns:
             Its outputs.
         """
-        entry = self.on_begin(call)
-        try:
-            try:
-                outputs = proceed()
-            except BaseException as error:
-                self.on_error(call, entry, error)
-                raise
-            self.on_return(call, entry, outputs)
-        except BaseException:
-            self.on_break_off(call, entry)
-            raise
-        return outputs
+        return watch(self, call, proceed)
 
     def _write_through(self, content: TensorContent) -> list[Any] | None:
         """Write a tensor that has no room in the queue at once; None if it has none on disk either."""
@@ -266,10 +302,8 @@ class Recorder:
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
         trace_folder.check_identity(self.path, self._identity)
-        facts = {'level': self.level, 'full_limit': self.full_limit, 'budget': self.budget, 'ops': 'op' in self.kinds,
-                 **process_environment()}
-        self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots, facts,
-                              self._notices, lambda: hooks.remove(self))
+        self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots,
+                              self._policy.facts(self.budget), self._notices, lambda: hooks.remove(self))
         if thread:
             self._writer.start()
             self._backlog.mark = self._backlog.usual_mark

@@ -23,9 +23,9 @@ from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED, SourceRea
 Level = Literal['none', 'stats', 'full']
 """Amount that is kept of a tensor."""
 
-OPS, UNCAUGHT, UNHIT, HOST = 'ops', 'uncaught', 'unhit', 'host'
-"""Kinds of notes: what it cost a framework to hand over its ops, the exception that ended the program, breakpoints that
-stopped nothing, the version and settings of a host."""
+OPS, TRIP, UNCAUGHT, UNHIT, HOST = 'ops', 'trip', 'uncaught', 'unhit', 'host'
+"""Kinds of notes: what it cost a framework to hand over its ops, a call that a flight recorder was to keep, the exception
+that ended the program, breakpoints that stopped nothing, the version and settings of a host."""
 
 RAISED_AS = ', raised as '
 """In its text between the error of a function and the class that the program got of it."""

@@ -34,6 +34,7 @@ from pyfuncdbg.observers.record.log.trace_folder import read_manifest
 from pyfuncdbg.observers.record.records import (
     HOST,
     OPS,
+    TRIP,
     CallRecord,
     EdgeRecord,
     NoteRecord,
@@ -43,7 +44,7 @@ from pyfuncdbg.observers.record.records import (
     TensorRecord,
 )
 from pyfuncdbg.observers.record.sources.source_text import FileText
-from pyfuncdbg.observers.record.trace_info import TraceInfo
+from pyfuncdbg.observers.record.trace_info import TraceInfo, trip_of
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
@@ -172,7 +173,7 @@ class Trace:
                          bool(logs) and all(log.ended for log in logs), self._op_cost(), any(log.ops for log in logs),
                          (self._retries(None), self._retries('run')),
                          runs['backward'], runs['element'], runs['inner'], self._reading.first_run(),
-                         *self._environment(first))
+                         *self._environment(first), tuple([trip_of(note) for note in self._notes(TRIP)]))
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))

@@ -4,6 +4,41 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.op_cost import OpCost
+from pyfuncdbg.observers.record.records import NoteRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """A call that a flight recorder was to keep, with those around it.
+
+    Attributes:
+        condition: What held, as text.
+        call: Number of the call.
+        site, ordinal: Its site, and which call of that.
+        before: Calls before the first trip that are in the trace.
+    """
+
+    condition: str
+    call: int
+    site: str
+    ordinal: int
+    before: int
+
+
+def trip_of(note: NoteRecord) -> Trip:
+    """Read a note of a flight recorder.
+
+    Args:
+        note: Of a trace, which may hold anything.
+
+    Returns:
+        The trip; '' and 0 for what is not there.
+    """
+    def number(name: str) -> int:
+        value = note.data.get(name)
+        return value if isinstance(value, int) else 0
+    return Trip(str(note.data.get('condition', '')), number('call'), str(note.data.get('site', '')), number('ordinal'),
+                number('before'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +68,7 @@ class TraceInfo:
         machine: Its system, processor and number of CPUs; '' if the trace does not say.
         settings: Environment variables that numbers may depend on, those that were set.
         first_run: The least number of a run; eager code that calls nothing has one, but is none.
+        trips: Why a flight recorder has written it, at most 100; none of a trace of the whole program.
     """
 
     path: str
@@ -61,3 +97,4 @@ class TraceInfo:
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ''
     settings: dict[str, str] = field(default_factory=dict)
+    trips: tuple[Trip, ...] = ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from pyfuncdbg.errors import UsageError, nearest
+from pyfuncdbg.ui.commands.programs.flight_options import add_flight_options
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
 _TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
@@ -25,6 +26,7 @@ def _run() -> argparse.ArgumentParser:
     parser.add_argument('--live', action='store_true',
                         help='show calls, rates, memory and health on the full screen while the program runs')
     parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts
+    add_flight_options(parser.add_argument_group('flight recorder'))
     _add_debugging(parser)
     return parser
 

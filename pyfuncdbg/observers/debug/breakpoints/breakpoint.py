@@ -16,7 +16,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec
-from pyfuncdbg.observers.debug.conditions.compiled_expression import explain_error
+from pyfuncdbg.observers.debug.conditions.compiled_expression import TIMES, explain_error
 from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition_text
 
 Timing = Literal['before', 'after-call', 'error', 'gradient']
@@ -212,10 +212,12 @@ def timing_of(where: Spec, condition: Predicate | None, timing: Timing | None, d
     if 'out' in reads and timing in ('before', 'error'):
         there = 'before the call' if timing == 'before' else 'where it raised'
         raise CommandError(f"the condition uses 'out', and there is no output {there}: remove --{timing}")
+    if timing == 'before' and (times := ' and '.join(repr(name) for name in TIMES if name in reads)):
+        raise CommandError(f'the condition uses {times}, and a call has no time before it: remove --before')
     if timing is not None:
         return timing
     if 'error' in reads:
         if 'out' in reads:
             raise CommandError("the condition uses both 'out' and 'error': a call has only one of them")
         return 'error'
-    return 'after-call' if reads & {'out', 'tensors'} else 'before'
+    return 'after-call' if reads & {'out', 'tensors', *TIMES} else 'before'

@@ -14,6 +14,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.observers.debug.conditions.compiled_expression import (
     KNOWN,
     OF_CALL,
+    TIMES,
     UNLESS_PARAMETER,
     CompiledExpression,
     Evaluation,
@@ -30,6 +31,7 @@ from pyfuncdbg.observers.debug.conditions.function_parameters import (
 from pyfuncdbg.observers.debug.conditions.past_calls import (
     NOT_KEPT,
     ChangeTest,
+    Durations,
     History,
     PastCall,
     Series,
@@ -67,10 +69,11 @@ class Memory:
 
     Attributes:
         history: What the expression knows under this name.
+        durations: Of the earlier calls.
     """
 
-    __slots__ = ('_answers', '_changes', '_getters', '_keeps_calls', '_keeps_inputs', '_keeps_out', '_pending', '_read',
-                 '_series', 'history')
+    __slots__ = ('_answers', '_changes', '_getters', '_keeps_calls', '_keeps_inputs', '_keeps_out', '_keeps_times',
+                 '_pending', '_read', '_series', 'durations', 'history')
 
     def __init__(self, expression: CompiledExpression, site: CallSite) -> None:
         names = parameter_names(site.function) or ()
@@ -81,6 +84,8 @@ class Memory:
         self._keeps_inputs = self._keeps_calls and bool(attributes & {'inputs', *names})
         self._keeps_out = self._keeps_calls and 'out' in attributes
         self.history = History()
+        self.durations = Durations()
+        self._keeps_times = 'p95' in expression.reads
         self._series = [(Series(of.method, of.alpha), binding(of.of, site, self)) for of in expression.series]
         self._changes = [(ChangeTest(), binding(of, site, self)) for of in expression.changes]
         self._pending: dict[int, list[Any]] = {}
@@ -129,6 +134,8 @@ class Memory:
                 series.add(get(call, outputs, None), first_execution(call))
             except Exception as error:          # an error of the user's expression: raised when its value is used
                 series.fail(error.with_traceback(None))
+        if self._keeps_times:
+            self.durations.add(call.finished - call.started)
         if self._keeps_calls:
             out = copied_value(output_value([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
             self.history.add(PastCall(call, self._getters, inputs, out))
@@ -158,11 +165,12 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
                'error': 'error', '_variables': 'variables(call)', '_module': 'module',
                'history': 'memory.history', '_series': 'memory.series', '_changed': 'memory.changed(call)',
                '_tensors': 'Tensors([*map(read, call.inputs), *map(read, outputs or ())])'}
+    times = {'slow': '(call.finished - call.started) / 1e9', 'p95': 'memory.durations.p95()'}
     arguments = []
     for number, name in enumerate(evaluation.names):
         source = sources.get(name)
         if source is None and name in UNLESS_PARAMETER and name not in (parameter_names(site.function) or ()):
-            source = f'call.run.{name}'
+            source = times.get(name, f'call.run.{name}')
         if source is None:
             scope[f'get{number}'] = parameter_getter(site, name) or _missing(site, name)
             source = f'get{number}(call)'
@@ -199,6 +207,8 @@ def value_function(expression: CompiledExpression, site: CallSite) -> OfValues |
             if index is not None:
                 source = f'inputs[{index}] if type(inputs[{index}]) in ready else read(inputs[{index}])'
             elif name in UNLESS_PARAMETER and name not in (parameter_names(site.function) or ()):
+                if name in TIMES:
+                    return None
                 source = f'run.{name}'
             else:
                 return None
@@ -222,5 +232,5 @@ def _missing(site: CallSite, name: str) -> Get:
 
 def needs_memory(expression: CompiledExpression) -> bool:
     """Whether it looks back at earlier calls."""
-    return bool(expression.series or expression.changes or 'history' in expression.reads)
+    return bool(expression.series or expression.changes or expression.reads & {'history', 'p95'})
 

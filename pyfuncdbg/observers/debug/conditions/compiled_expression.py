@@ -4,7 +4,8 @@ Parsed once, on the thread that sets a breakpoint; the function it compiles to r
 
 The names: the function's parameters as arrays; `out` (the output, a tuple of several), `inputs`, `call`, `history`, `error`,
 `np`, and the words of `conditions.vocabulary`; Python's builtins. These names always mean that: a parameter of the same
-name is `inputs[i]`. In a function of a dataset `element` is the element's index, unless a parameter is called so. Of
+name is `inputs[i]`. `slow` and `p95` are times, and in a function of a dataset `element` is the element's index, unless a
+parameter is called so. Of
 `history.ema(E)` and its kin and of `changed(E)` the inner expression is taken out, for it is evaluated at every call,
 whether or not the whole is.
 """
@@ -27,8 +28,12 @@ from pyfuncdbg.observers.debug.conditions.vocabulary import BARE, VOCABULARY
 OF_CALL = ('out', 'inputs', 'call', 'history', 'error')
 """Names that a call gives, beside its parameters."""
 
-UNLESS_PARAMETER = ('element',)
-"""Names that a call gives where the function has no parameter of that name: which element of a dataset it works on."""
+TIMES = ('slow', 'p95')
+"""Seconds that the call took, and that 95 % of the earlier calls of its site took at most."""
+
+UNLESS_PARAMETER = ('element', *TIMES)
+"""Names that a call gives where the function has no parameter of that name: which element of a dataset it works on, and
+times."""
 
 OF_THE_CALLER = ('locals', 'vars', 'dir', 'globals')
 """Builtins that depend on the calling frame: in a condition that is the function's, also in nested scopes."""
@@ -72,7 +77,7 @@ class CompiledExpression:
 
     Attributes:
         text: As typed.
-        reads: Which of `OF_CALL` it reads; 'tensors' if a word stands bare.
+        reads: Which of `OF_CALL` and `TIMES` it reads; 'tensors' if a word stands bare.
         parameters: Names that must be parameters of the function, with the place of each in the text, in that order.
         attributes: Every attribute it names: which parts of the history it can ask for.
         whole: The expression.
@@ -109,7 +114,7 @@ class CompiledExpression:
         self.changes = tuple(rewriter.changes)
         self.whole = _compile(body, names | {_SERIES, _CHANGED}, source)
         free_names = {name for part in (self.whole, *self.changes, *(s.of for s in self.series)) for name in part.names}
-        self.reads = frozenset(name for name in (*OF_CALL, 'tensors')
+        self.reads = frozenset(name for name in (*OF_CALL, *TIMES, 'tensors')
                                if name in free_names or f'_{name}' in free_names or (name == 'history' and self.series)
                                or (name == 'call' and _ORDINAL in free_names))
 

@@ -7,6 +7,7 @@ program may still write to what it has.
 from __future__ import annotations
 
 import contextlib
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
@@ -25,6 +26,8 @@ CALLS = 100
 
 BYTES = 64 << 20
 """Most bytes of values kept for one breakpoint at one site: the oldest calls lose theirs first, then the newest."""
+
+_DURATIONS, _LEAST_DURATIONS = 1_000, 20
 
 NOT_KEPT: Any = object()
 """Placeholder for an output that no condition reads."""
@@ -215,6 +218,32 @@ class Series:
         if self._method == 'mean':
             return np.float64(np.mean(values))
         return np.float64(max(values) if self._method == 'max' else min(values))
+
+
+class Durations:
+    """Times that the last 1,000 calls of a site took. Any thread."""
+
+    __slots__ = ('_lock', '_newest', '_sorted')
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._newest: deque[int] = deque()
+        self._sorted: list[int] = []
+
+    def add(self, nanoseconds: int) -> None:
+        """A call has returned."""
+        with self._lock:
+            self._newest.append(nanoseconds)
+            insort(self._sorted, nanoseconds)
+            if len(self._newest) > _DURATIONS:
+                del self._sorted[bisect_left(self._sorted, self._newest.popleft())]
+
+    def p95(self) -> float:
+        """The time in seconds that 95 % of them took at most; NaN, with which nothing compares, while there are fewer than
+        20."""
+        with self._lock:
+            count = len(self._sorted)
+            return self._sorted[count * 95 // 100] / 1e9 if count >= _LEAST_DURATIONS else float('nan')
 
 
 class ChangeTest:

@@ -40,6 +40,11 @@ class Predicate:
         return None
 
     @property
+    def remembers(self) -> bool:
+        """Whether it looks back at earlier calls."""
+        return any(needs_memory(expression) for expression in self.expressions())
+
+    @property
     def parts(self) -> tuple[object, ...]:
         """Its operands, by which predicates are compared."""
         raise NotImplementedError

@@ -21,9 +21,8 @@ from pyfuncdbg.observers.record.records import HOST
 from pyfuncdbg.observers.record.snapshots.site_notes import SiteNote
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, TINY, Snapshot, Snapshots
 
-# Measured: object, numbers and scalars of one queued call of a function of one scalar take 0.5 KB.
-_ROW_SIZE = 768
-
+ROW_SIZE = 768
+"""Bytes of a queued call. Measured: object, numbers and scalars of one of a function of one scalar take 0.5 KB."""
 
 Running = tuple[Call, Sequence[Any], CaptureState | None]
 """A call that has not returned, copies of its inputs, and what was in force before its capture began."""
@@ -63,12 +62,15 @@ class Backlog:
         hosts: Names of those whose environment is noted.
         notes: Stops, breakpoints and other notes, as plain data.
         running: Calls that have not returned, with their input snapshots, by id.
+        cap: Length of `rows` at which it overflows.
         mark: Length of `rows` at which the thread of a call looks after the queue; 0 makes the next one do so.
+        overflow: Makes room until a condition is true; False if there will be none. Waits for the writer, unless a ring
+            has the queue.
         pressure: Waiting for the writer.
         wake: Tells its thread that there is work.
     """
 
-    __slots__ = ('cap', 'first', 'hosts', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'pressure', 'rows',
+    __slots__ = ('cap', 'first', 'hosts', 'losses', 'mark', 'notes', 'overflow', 'plan_numbers', 'plans', 'pressure', 'rows',
                  'running', 'runs', 'sites', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
@@ -83,8 +85,9 @@ class Backlog:
         self.plan_numbers = itertools.count(1)
         self.losses = Losses()
         self.pressure = BackPressure()
+        self.overflow: Callable[[Callable[[], bool]], bool] = self.pressure.wait_for
         self.wake = self.pressure.wake
-        self.cap = max(limit // _ROW_SIZE, 16)
+        self.cap = max(limit // ROW_SIZE, 16)
         self.usual_mark = max(min(self.cap // 2, 2000), 1)
         self.mark = 0
 
@@ -126,7 +129,7 @@ class Backlog:
         """
         if not self.wake.is_set():
             self.wake.set()
-        return len(self.rows) < self.cap or self.pressure.wait_for(lambda: len(self.rows) < self.cap)
+        return len(self.rows) < self.cap or self.overflow(lambda: len(self.rows) < self.cap)
 
     def close(self, snapshots: Snapshots) -> None:
         """Count all queued calls as lost, free their memory and accept no more: the log cannot be written any more.

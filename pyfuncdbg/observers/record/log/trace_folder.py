@@ -48,12 +48,13 @@ class Manifest:
     budget: int
 
 
-def create(path: Path, budget: int) -> bool:
+def create(path: Path, budget: int, created: float | None = None) -> bool:
     """Make a new trace; on failure nothing is left behind.
 
     Args:
         path: The folder; it may exist and be empty.
         budget: Bytes.
+        created: Unix time from which its times count; by default now.
 
     Returns:
         Whether the folder was made too.
@@ -73,7 +74,8 @@ def create(path: Path, budget: int) -> bool:
             with open(path / LEDGER, 'xb', buffering=0) as ledger:      # another program may create it at the same time
                 ledger.write(LEDGER_CONTENT.pack(0, 0))
             _write_atomically(path / MANIFEST, json.dumps({
-                'format': _FORMAT, 'version': VERSION, 'id': uuid.uuid4().hex, 'created': time.time(), 'budget': budget}))
+                'format': _FORMAT, 'version': VERSION, 'id': uuid.uuid4().hex,
+                'created': time.time() if created is None else created, 'budget': budget}))
         except FileExistsError:
             raise path_taken_error(path) from None
         except OSError:

@@ -32,13 +32,14 @@ Exist = Literal['error', 'number', 'replace']
 EXIST: tuple[Exist, ...] = get_args(Exist)
 
 
-def create_trace(path: Path, exist: Exist, budget: int) -> tuple[Path, bool]:
+def create_trace(path: Path, exist: Exist, budget: int, created: float | None = None) -> tuple[Path, bool]:
     """Make a new trace.
 
     Args:
         path: The folder.
         exist: What to do if it exists; see `Recorder`.
         budget: Bytes.
+        created: See `trace_folder.create`.
 
     Returns:
         Where it is, and whether its folder was made too.
@@ -50,10 +51,10 @@ def create_trace(path: Path, exist: Exist, budget: int) -> tuple[Path, bool]:
     if exist == 'replace' and (path / MANIFEST).exists():
         remove_trace(path)
     if exist != 'number':
-        return path, create(path, budget)
+        return path, create(path, budget, created)
     free = free_path(path)
     try:
-        create(free, budget)
+        create(free, budget, created)
     except TraceError:
         with contextlib.suppress(OSError):      # it was never made
             free.rmdir()

@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.own_process import without_debugger
 from pyfuncdbg.hosts import await_imports
 from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.configuration import Configuration, configuration, location, traces_folder
+from pyfuncdbg.ui.commands.programs.flight_options import FlightOptions, flight_recorder
 from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
 
 _SHOW = ('import os, sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
@@ -106,6 +107,34 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
             draw_report(path, folder, environment)
 
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
+    atexit.register(finish)
+
+
+def begin_flight(path: Path, argv: Sequence[str], options: FlightOptions, *, budget: int | None = None,
+                 ops: bool = False) -> None:
+    """Keep the calls around those where a condition holds, until the interpreter's exit; nothing else is written.
+
+    Args:
+        path: NAME.pfd of the traces.
+        argv, budget, ops: As for `begin`; the budget is of each trace.
+        options: What is kept.
+
+    Raises:
+        CommandError: It is no condition.
+        TraceError: No trace can be made beside this path, or a number is too small.
+    """
+    from pyfuncdbg.observers.record.records import UNCAUGHT
+    sys.argv = list(argv)
+    given = {} if budget is None else {'budget': budget}
+    recorder = flight_recorder(path, options.condition, ops=ops, **options.numbers, **given)
+    recorder.start()
+    await_imports()
+
+    def finish() -> None:
+        if error := uncaught():
+            recorder.note(UNCAUGHT, {'error': error})
+        recorder.stop()
+
     atexit.register(finish)
 
 

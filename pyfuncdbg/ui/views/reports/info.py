@@ -1,13 +1,13 @@
 """The properties of a trace (`info`): writer, time, size, losses, damage; and the counts of its runs. Pure."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.hooks.op_cost import OpCost
-from pyfuncdbg.observers.record.trace_info import TraceInfo
+from pyfuncdbg.observers.record.trace_info import TraceInfo, Trip
 from pyfuncdbg.ui.views.calls.output import dropped_line
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
@@ -20,6 +20,7 @@ def damage_lines(damage: Iterable[str]) -> list[Text]:
 
 
 _LONGEST_FIELD = 500
+_LISTED_TRIPS = 5
 _LONGEST_COMMAND = 2_000
 """Characters of a command line that are shown: rich takes a minute to fold some megabytes."""
 
@@ -46,6 +47,8 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_row('holds', Text(f'{run_counts(info)}, {calls} at {count(info.sites, "site")}'))
     budget = f' of {size(info.budget)}' if info.budget else ''
     grid.add_row('size', Text(f'{size(info.nbytes)}{budget}, format {info.version}'))
+    if info.trips:
+        grid.add_row('kept', Text(kept_line(info.trips)))
     if info.op_cost is not None:
         grid.add_row('ops', Text(op_cost(info.op_cost)))
     parts: list[Part] = [grid]
@@ -53,6 +56,15 @@ def info_view(info: TraceInfo) -> Page:
         parts.append(dropped_line(info.dropped))
     parts += damage_lines(info.damage)
     return Page(*parts)
+
+
+def kept_line(trips: Sequence[Trip]) -> str:
+    """'for has_nan(out) at #17 norm[3], #19 norm[4], with 200 calls before it': why a flight recorder wrote a trace."""
+    first = trips[0]
+    places = ', '.join(f'#{trip.call} {one_line(trip.site, 40)}[{trip.ordinal}]' for trip in trips[:_LISTED_TRIPS])
+    more = f' and {len(trips) - _LISTED_TRIPS} more' if len(trips) > _LISTED_TRIPS else ''
+    return (f'for {one_line(first.condition, 200)} at {places}{more}, with {count(first.before, "call")} before'
+            f'{" the first" if len(trips) > 1 else " it"}')
 
 
 def op_cost(cost: OpCost) -> str:
