@@ -495,6 +495,8 @@ def incomplete_docs(source: str, path: str) -> list[str]:
         for node in body:
             if not isinstance(node, ast.FunctionDef) or (node.name.startswith('_') and node.name != '__init__'):
                 continue
+            if any(ast.unparse(each) == 'overload' for each in node.decorator_list):
+                continue
             doc = ast.get_docstring(node) or ''
             if owner is not None and node.name == '__init__':
                 doc += ast.get_docstring(owner) or ''

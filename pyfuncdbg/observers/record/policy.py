@@ -14,8 +14,8 @@ _LARGEST_SCALAR = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """What is kept.
+class RecordingPolicy:
+    """Amount that is kept of calls and tensors.
 
     Attributes:
         level: Of each tensor.

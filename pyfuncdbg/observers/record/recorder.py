@@ -32,7 +32,7 @@ from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
-from pyfuncdbg.observers.record.policy import Policy
+from pyfuncdbg.observers.record.policy import RecordingPolicy
 from pyfuncdbg.observers.record.records import OPS, Level
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
@@ -143,7 +143,7 @@ class Recorder:
             TraceError: The budget, the level or `exist` is none.
         """
         check_budget(budget)
-        policy = Policy(level, max(full_limit, 0), ops)
+        policy = RecordingPolicy(level, max(full_limit, 0), ops)
         if exist not in EXIST:
             raise TraceError(f'exist={exist!r}: expected one of {", ".join(map(repr, EXIST))}')
         self.path = Path(path)

@@ -22,12 +22,12 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.record import fork
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
-from pyfuncdbg.observers.record.flight.ring import Ring
+from pyfuncdbg.observers.record.flight.call_ring import Ring
 from pyfuncdbg.observers.record.flight.trigger import Trigger
-from pyfuncdbg.observers.record.flight.window import Window
+from pyfuncdbg.observers.record.flight.window import FlightWindow
 from pyfuncdbg.observers.record.log.queue import ROW_SIZE, Backlog, Running, charge
 from pyfuncdbg.observers.record.log.writer import failure_reason
-from pyfuncdbg.observers.record.policy import Policy
+from pyfuncdbg.observers.record.policy import RecordingPolicy
 from pyfuncdbg.observers.record.recorder import DEPTH, check_budget, queue_limit, watch
 from pyfuncdbg.observers.record.records import Level
 from pyfuncdbg.observers.record.snapshots.site_notes import plain_data
@@ -75,7 +75,7 @@ class FlightRecorder:
         self.trigger = trigger
         self.before, self.after, self.keep_most = before, after, keep_most
         self.memory, self.budget = memory, budget
-        self._policy = Policy(level, max(full_limit, 0), ops)
+        self._policy = RecordingPolicy(level, max(full_limit, 0), ops)
         self.kinds = self._policy.kinds
         self.traces: list[Path] = []
         self.missed = 0
@@ -86,7 +86,7 @@ class FlightRecorder:
         self._resting = 0
         self._is_opening = self._is_failure_told = False
         self._retired: Backlog | None = None
-        self._window: Window | None = None
+        self._window: FlightWindow | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -245,11 +245,11 @@ class FlightRecorder:
             window.secure()
             self._close_if_done(window)
 
-    def _open(self) -> Window | None:
+    def _open(self) -> FlightWindow | None:
         ring = self._ring
         self._is_opening = True
         try:
-            window = Window(self.path, ring, self.trigger.text, self.after,
+            window = FlightWindow(self.path, ring, self.trigger.text, self.after,
                             (self.budget, self.budget - queue_limit(self.budget)), self._policy.facts(self.budget))
         except (TraceError, OSError) as error:
             if not self._is_failure_told:
@@ -277,13 +277,13 @@ class FlightRecorder:
             window.left -= 1
             self._close_if_done(window)
 
-    def _close_if_done(self, window: Window) -> None:
+    def _close_if_done(self, window: FlightWindow) -> None:
         if window.is_full:                      # a condition that holds all the time is no reason for another trace
             self._resting = self.after + 1
         if window.left <= 0 or window.is_broken or window.is_full:
             self._close(window)
 
-    def _close(self, window: Window) -> None:
+    def _close(self, window: FlightWindow) -> None:
         """Close a trace; calls go into a new ring from now on."""
         self._window, retired = None, self.calls.backlog
         self._arm(self.calls)

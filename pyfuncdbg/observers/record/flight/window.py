@@ -10,7 +10,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.observers.record.flight.ring import Ring
+from pyfuncdbg.observers.record.flight.call_ring import Ring
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.trace_folders import create_trace
@@ -20,7 +20,7 @@ from pyfuncdbg.observers.record.records import TRIP
 _MOST_NOTES = 100
 
 
-class Window:
+class FlightWindow:
     """A trace that is being written.
 
     Attributes:

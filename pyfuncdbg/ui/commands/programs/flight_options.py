@@ -21,7 +21,7 @@ _NUMBERS = (('before', 'N', 'calls to keep before the one where PRED holds (defa
 
 @dataclass(frozen=True, slots=True)
 class FlightOptions:
-    """What is kept, and when.
+    """Condition of a flight recorder, and how much it keeps.
 
     Attributes:
         condition: PRED.
