@@ -54,4 +54,5 @@ class RecordingPolicy:
         Returns:
             Plain data of the process record.
         """
-        return {'level': self.level, 'full_limit': self.full_limit, 'budget': budget, 'ops': self.ops, **process_environment()}
+        return {'level': self.level, 'full_limit': self.full_limit, 'budget': budget, 'ops': self.ops,
+                **process_environment()}

@@ -1,6 +1,7 @@
 """Conditions as triggers of a flight recorder: where they hold, where they cannot, and what is said of that."""
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -51,10 +52,8 @@ def tripped(when: object, function: Callable[..., Any], values: Sequence[Any]) -
     hooks.add(hook)
     try:
         for value in values:
-            try:
+            with contextlib.suppress(ZeroDivisionError):
                 call(value)
-            except ZeroDivisionError:
-                pass
     finally:
         hooks.remove(hook)
     return hook.tripped, hook.trigger

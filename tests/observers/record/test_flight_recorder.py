@@ -88,9 +88,11 @@ def expected_windows(count: int, trips: Sequence[int], before: int, after: int, 
 
 
 @settings(max_examples=40)
-@given(count=st.integers(1, 300), before=st.integers(0, 40), after=st.integers(0, 20), most=st.integers(1, 4), data=st.data())
+@given(count=st.integers(1, 300), before=st.integers(0, 40), after=st.integers(0, 20), most=st.integers(1, 4),
+       data=st.data())
 def test_each_trace_has_the_calls_around_its_trips_and_no_call_is_in_two(
-        count: int, before: int, after: int, most: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+        count: int, before: int, after: int, most: int, data: st.DataObject,
+        tmp_path_factory: pytest.TempPathFactory) -> None:
     trips = sorted(data.draw(st.sets(st.integers(0, count - 1), max_size=8)))
     folder = tmp_path_factory.mktemp('flight')
     recorder = flown(folder, count, trips, before=before, after=after, keep_most=most)
@@ -112,7 +114,7 @@ def test_the_reports_count_what_was_kept_and_what_was_not(tmp_path: Path, capfd:
     second = r'kept a test at call #\d+ \(norm\[500\]\): 10 calls before, 5 calls after, in .*/t-2.pfd'
     lines = [line.removeprefix('pyfuncdbg: ') for line in capfd.readouterr().err.splitlines()]
     assert re.fullmatch(first, lines[0]) and re.fullmatch(second, lines[1])
-    assert lines[2:] == ['a test: 2 traces; 973 calls not written; 1 more calls that it held at were not kept (at most 2 traces)']
+    assert lines[2:] == ['a test: 2 traces; 973 calls not written; it held at 1 more, not kept: at most 2 traces']
     assert recorder.missed == 1
 
 
@@ -158,7 +160,8 @@ def test_a_call_that_ends_after_its_trace_is_in_the_next_one(tmp_path: Path) -> 
         (unfinished,) = trace.calls(site='outer')
         assert unfinished.outputs == () and unfinished.inputs[0].to_numpy() == 7
     with Trace.open(recorder.traces[1]) as trace:
-        assert [(call.site.name, call.outputs[0].to_numpy().item()) for call in trace.calls()] == [('outer', 49), ('inner', 4)]
+        calls = [(call.site.name, call.outputs[0].to_numpy().item()) for call in trace.calls()]
+        assert calls == [('outer', 49), ('inner', 4)]
 
 
 def test_memory_is_bounded_and_the_newest_calls_stay(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

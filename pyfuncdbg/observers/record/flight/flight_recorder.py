@@ -221,7 +221,7 @@ class FlightRecorder:
             self._advance()
 
     def _calls_for(self, call: Call) -> CallRecorder:
-        """The recorder that the end of a call is queued by; the call may have begun with another, or its run be forgotten."""
+        """The recorder that queues the end of a call, which may have begun with another, or its run be forgotten."""
         calls = self.calls
         if call.run.id not in calls.known_runs or call.site.id not in calls.known_sites:
             calls.announce_again(call.run, call.site)
@@ -233,8 +233,8 @@ class FlightRecorder:
             window = self._window
             if window is None:
                 # A signal handler of the program may make calls while a trace is opened.
-                full = self._state != 'on' or self._resting or self._is_opening or len(self.traces) >= self.keep_most
-                window = None if full else self._open()
+                is_armed = self._state == 'on' and not (self._resting or self._is_opening)
+                window = self._open() if is_armed and len(self.traces) < self.keep_most else None
                 if window is None:
                     self.missed += 1
                     self._resting = self.after + 1 if self._resting else 0
@@ -317,7 +317,8 @@ class FlightRecorder:
         if not (not_written or self.traces or self.missed) and self._process != os.getpid():
             return
         kept = f'{len(self.traces)} {"trace" if len(self.traces) == 1 else "traces"}' if self.traces else 'no trace'
-        missed = f'{self.missed:,} more calls that it held at were not kept (at most {self.keep_most} traces)'
+        why = f': at most {self.keep_most} traces' if len(self.traces) >= self.keep_most else ''
+        missed = f'it held at {self.missed:,} more, not kept{why}'
         said = [f'{not_written:,} {"call" if not_written == 1 else "calls"} not written', *([missed] if self.missed else []),
                 self.trigger.complaint()]
         say(f'{self.trigger.text}: {kept}; {"; ".join([one for one in said if one])}')
