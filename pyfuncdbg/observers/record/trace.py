@@ -21,6 +21,7 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.index import decode
+from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, group
 from pyfuncdbg.observers.record.index.indexing import Progress, update
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog, LostRecordError
 from pyfuncdbg.observers.record.index.query import CallFilter, check_sort, sort_rows
@@ -291,6 +292,40 @@ class Trace:
         with self._lock:
             return SortedCalls(self._reading.calls(), dict(self._reading.entries()), condition, sort, newest_first,
                                self._records, self._payload)
+
+    def groups(self, run: int | None = None, progress: Progress | None = None) -> tuple[GroupedCalls, GroupedCalls]:
+        """The calls and runs by column, with digests of their contents, for a comparison.
+
+        Args:
+            run: Only this run, and its calls.
+            progress: Told how many of how many calls are read.
+
+        Returns:
+            Calls by site, and runs by plan.
+        """
+        return self._answer(lambda: group(self._reading, run, progress))
+
+    def grouped_call(self, row: int) -> CallRecord:
+        """A call of `groups`.
+
+        Args:
+            row: In `rows` of the calls.
+
+        Returns:
+            The call, without statistics of values that are kept whole.
+        """
+        return self._answer(lambda: self._reading.call(row, stats=False))
+
+    def grouped_run(self, row: int) -> RunRecord:
+        """A run of `groups`.
+
+        Args:
+            row: In `rows` of the runs.
+
+        Returns:
+            The run, without statistics of values that are kept whole.
+        """
+        return self._answer(lambda: self._reading.run(row, stats=False))
 
     def spans(self, site: str | None = None) -> Spans:
         """The calls by time and thread, for a timeline.

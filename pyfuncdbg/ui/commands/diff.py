@@ -71,7 +71,7 @@ def _diff(context: Context, args: argparse.Namespace) -> TraceDifference:
     if args.calls is not None:
         one, two = (find_call(context.trace, name, context.stop) for name in args.calls)
         return compare_calls(one, two, rules)
-    with context.progress('comparing, sites') as tell, Trace.open(args.other) as other:
+    with context.progress('comparing, calls') as tell, Trace.open(args.other) as other:
         return compare_traces(context.trace, other, rules, (str(context.trace.path), args.other), tell)
 
 

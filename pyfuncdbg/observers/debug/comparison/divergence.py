@@ -104,6 +104,7 @@ class TraceDifference:
         times: Sites that take longer on one side.
         unknown: Tensors without values on a side, and with equal statistics where both have some.
         ignored: Kinds that were not looked at.
+        reordered: Calls that came in another order, of sites that are called on several threads: no difference.
         gaps: What one of the recordings has not: damage, calls and prints beyond the budget. A call that only one side has
             may be in such a gap of the other.
     """
@@ -119,6 +120,7 @@ class TraceDifference:
     unknown: int
     ignored: tuple[str, ...]
     versions: tuple[tuple[str, str, str], ...] = ()
+    reordered: int = 0
     gaps: tuple[str, ...] = ()
 
     @property

@@ -1,35 +1,46 @@
 """Comparison of two recordings, of two runs, or of two calls.
 
-Called by `diff` and the API, on the caller's thread. Reads traces and runs no code of a program.
+Called by `diff` and the API, on the caller's thread. Reads traces and runs no code of a program. Of a million calls it
+compares digests, by column; it decodes those that differ, one pair after the other, and keeps the first.
 """
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.comparison.call_alignment import align
+from pyfuncdbg.observers.debug.comparison.call_alignment import CallKeys, align
 from pyfuncdbg.observers.debug.comparison.divergence import (
     Divergence,
+    Kind,
     SourceDifference,
     TimeDifference,
     TraceDifference,
 )
+from pyfuncdbg.observers.debug.comparison.end_times import call_ends, own_ends, run_ends
+from pyfuncdbg.observers.debug.comparison.environment_differences import (
+    environment_differences,
+    gaps_of,
+    version_differences,
+)
 from pyfuncdbg.observers.debug.comparison.record_comparison import Content, RecordComparison, RecordDifference, Rules
-from pyfuncdbg.observers.record.records import CallRecord, RunRecord, SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, GroupKey
+from pyfuncdbg.observers.record.index.tables import site_key
+from pyfuncdbg.observers.record.records import CallRecord, RunRecord, SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 _ALONE = RecordDifference('calls')
 _SLOWER, _LEAST_CALLS, _LEAST_SECONDS = 2.0, 20, 0.05
 """Times of a site differ if one median is twice the other, the middle halves do not overlap, each side has so many calls,
 and all calls together differ by so many seconds: else it is noise."""
 
-
 Progress = Callable[[int, int], None]
+Traces = tuple[Trace, Trace]
+Groups = tuple[GroupedCalls, GroupedCalls]
+"""The calls, or the runs, of both sides."""
 
 
 def compare_traces(one: Trace, two: Trace, rules: Rules, names: tuple[str, str],
@@ -43,31 +54,20 @@ def compare_traces(one: Trace, two: Trace, rules: Rules, names: tuple[str, str],
         one, two: Recordings of one program, or of two that should do the same.
         rules: What counts as a difference.
         names: Of both, for the result.
-        progress: Told how many of how many sites are compared.
+        progress: Told how many of how many calls are compared.
 
     Returns:
         The difference.
     """
-    calls = _by_site(one), _by_site(two)
-    comparison = _Comparison(rules, _end_times(calls[0]))
-    keys = list(dict.fromkeys((*calls[0], *calls[1])))
-    for number, key in enumerate(keys):
-        comparison.calls(calls[0].get(key, []), calls[1].get(key, []))
-        if progress is not None:
-            progress(number + 1, len(keys))
-    comparison.runs(one.runs(), two.runs())
+    work = _Work(progress, one.count() + two.count())
+    sides = one.groups(progress=work.part()), two.groups(progress=work.part())
+    comparison = _Comparison((one, two), rules, work)
+    comparison.compare((sides[0][0], sides[1][0]), (sides[0][1], sides[1][1]))
     infos = one.info(), two.info()
-    gaps = (f'{name}: {gap}' for name, info in zip(names, infos, strict=True) for gap in _gaps(info))
+    gaps = (f'{name}: {gap}' for name, info in zip(names, infos, strict=True) for gap in gaps_of(info))
     return replace(comparison.result(names), gaps=tuple(gaps),
-                   versions=() if 'versions' in rules.ignored else _versions(*infos),
-                   environment=() if 'environment' in rules.ignored else _environment(one, two))
-
-
-def compare_calls(one: CallRecord, two: CallRecord, rules: Rules) -> TraceDifference:
-    """Compare two calls, of one recording or of two."""
-    comparison = _Comparison(rules, {})
-    comparison.calls([one], [two])
-    return comparison.result((f'#{one.number} {one.label}', f'#{two.number} {two.label}'))
+                   versions=() if 'versions' in rules.ignored else version_differences(*infos),
+                   environment=() if 'environment' in rules.ignored else environment_differences(one, two))
 
 
 def compare_runs(trace: Trace, runs: tuple[int, int], rules: Rules) -> TraceDifference:
@@ -76,212 +76,237 @@ def compare_runs(trace: Trace, runs: tuple[int, int], rules: Rules) -> TraceDiff
     Raises:
         CommandError: There is no such run.
     """
-    records = trace.run(runs[0]), trace.run(runs[1])
-    calls = _by_site(trace, runs[0]), _by_site(trace, runs[1])
-    comparison = _Comparison(rules, _end_times(calls[0]))
-    for key in dict.fromkeys((*calls[0], *calls[1])):
-        comparison.calls(calls[0].get(key, []), calls[1].get(key, []))
-    comparison.runs([records[0]], [records[1]])
+    for run in runs:
+        trace.run(run)
+    sides = trace.groups(runs[0]), trace.groups(runs[1])
+    comparison = _Comparison((trace, trace), rules, _Work(None, 0))
+    comparison.compare((sides[0][0], sides[1][0]), (sides[0][1], sides[1][1]))
     return comparison.result((f'run #{runs[0]}', f'run #{runs[1]}'))
 
 
-def _by_site(trace: Trace, run: int | None = None) -> dict[tuple[str, str, str], list[CallRecord]]:
-    calls: defaultdict[tuple[str, str, str], list[CallRecord]] = defaultdict(list)
-    for call in trace.calls(run=run):
-        calls[call.site.name, call.site.kind, call.site.function].append(call)
-    for of_site in calls.values():
-        of_site.sort(key=lambda call: (call.process, call.ordinal, call.started))
-    return calls
+def compare_calls(one: CallRecord, two: CallRecord, rules: Rules) -> TraceDifference:
+    """Compare two calls, of one recording or of two."""
+    records = RecordComparison(rules)
+    difference = records.compare(Content.of(one), Content.of(two))
+    first = _divergence(difference, one, (one.number, two.number), 0) if difference is not None else None
+    source = None if 'source' in rules.ignored else _source_difference(one.site, two.site)
+    return TraceDifference((f'#{one.number} {one.label}', f'#{two.number} {two.label}'), 1, 0, first, (), (),
+                           (source,) if source is not None else (), (), records.unknown, tuple(sorted(rules.ignored)))
 
 
-def _end_times(calls: Mapping[tuple[str, str, str], Sequence[CallRecord]]) -> dict[tuple[int, str], float]:
-    """When calls and runs ended, by process and number; of a run '-' and its number.
+class _Work:
+    """Progress of the parts of a comparison, as one.
 
-    Durations leave out what it cost to watch, so that a call may seem to end before those in it.
+    Args:
+        progress: Told how much of how much is done.
+        total: As far as it is known.
     """
-    ends: dict[tuple[int, str], float] = {}
-    every = sorted((call for of_site in calls.values() for call in of_site), key=lambda call: call.started, reverse=True)
-    for call in every:                          # what was called in a call comes before it here
-        own = call.process, call.number
-        end = ends[own] = max(ends.get(own, 0.0), call.started + (call.duration or 0.0))
-        for around in ((call.process, call.parent), (call.process, f'-{call.run}')):
-            ends[around] = max(ends.get(around, 0.0), end)
-    return ends
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._before = 0
+
+    def part(self, total: int = 0) -> Progress:
+        """Takes the progress of the next part, which adds `total` to all."""
+        self._total += total
+        before = self._before
+
+        def tell(done: int, of: int) -> None:
+            self._before = before + of
+            if self._progress is not None:
+                self._progress(before + done, max(self._total, before + of))
+        return tell
 
 
 class _Comparison:
     """One comparison as it goes on.
 
     Args:
+        traces: Both sides.
         rules: What counts as a difference.
-        ends: When calls and runs of the first side ended, as `_end_times` gives it.
+        work: Told how far it is.
     """
 
-    def __init__(self, rules: Rules, ends: Mapping[tuple[int, str], float]) -> None:
+    def __init__(self, traces: Traces, rules: Rules, work: _Work) -> None:
+        self._traces = traces
         self._rules = rules
-        self._end_times = ends
-        self._divergences: list[Divergence] = []
-        self._added: list[tuple[float, Divergence]] = []
-        self._ends: list[tuple[float, float]] = []
+        self._work = work
+        self._records = RecordComparison(rules)
+        self._first: tuple[int, bool, bool, Divergence] | None = None
+        """End, whether it is a run, whether only the second side has it, and the divergence: the least so far."""
+        self._numbers: Counter[tuple[str, Kind]] = Counter()
         self._sources: dict[tuple[str, str, str], SourceDifference] = {}
         self._times: list[TimeDifference] = []
-        self._counts = [0, 0]
-        self._records = RecordComparison(rules)
+        self._counts: list[int] = []
+        self._reordered = self._valueless = 0
 
-    def calls(self, one: Sequence[CallRecord], two: Sequence[CallRecord]) -> None:
-        """Compare the calls of one site."""
-        pairs = align([_content(call) for call in one], [_content(call) for call in two])
-        self._counts[0] += len(pairs)
-        for first, second in pairs:
-            if first is not None and second is not None:
-                self._ends.append((_end(two[second]), self._end_times.get((one[first].process, one[first].number), 0.0)))
-                self._pair(one[first], two[second])
-            elif first is not None:
-                divergence = _of_call(_ALONE, one[first], (one[first].number, ''))
-                self._unpaired(self._timed(divergence, one[first].process, one[first].number))
-            elif second is not None:
-                self._unpaired(_of_call(_ALONE, two[second], ('', two[second].number)))
-        if one and two:
-            self._compare_sources(one[-1].site, two[-1].site)
-            self._compare_times(one, two)
+    def compare(self, calls: Groups, runs: Groups) -> None:
+        """Compare the calls and runs of both sides; what differs first is known by when it ended on the first side."""
+        ends = call_ends(calls[0])
+        ends_of_runs = run_ends(runs[0], calls[0], ends)
+        pairs = self._pairs(calls)
+        self._compare_pairs(calls, pairs, ends, 'call')
+        self._compare_pairs(runs, self._pairs(runs), ends_of_runs, 'run', (calls, pairs, ends))
+        self._compare_sites(calls)
 
-    def _pair(self, one: CallRecord, two: CallRecord) -> None:
-        difference = self._records.compare(Content.of(one), Content.of(two))
-        if difference is not None:
-            divergence = _of_call(difference, one, (one.number, two.number))
-            self._divergences.append(self._timed(divergence, one.process, one.number))
+    def _pairs(self, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
+        """The places of both sides that are compared with each other, -1 for none."""
+        parts = [(np.empty(0, np.int64),) * 2]
+        for of_one, of_two in _matched_groups(groups):
+            sides = (groups[0], of_one), (groups[1], of_two)
+            ordered = not any(_is_concurrent(side, part) for side, part in sides)
+            left, right = align(*(CallKeys(side.content[part], side.inputs[part]) for side, part in sides), ordered=ordered)
+            order = np.argsort(left)
+            paired = right[order][(left[order] >= 0) & (right[order] >= 0)]
+            self._reordered += 0 if ordered else int(np.count_nonzero(np.maximum.accumulate(paired) > paired))
+            parts.append((np.where(left >= 0, left + of_one.start, -1), np.where(right >= 0, right + of_two.start, -1)))
+        left, right = (np.concatenate(side) for side in zip(*parts, strict=True))
+        self._counts.append(len(left))
+        return left, right
 
-    def runs(self, one: Sequence[RunRecord], two: Sequence[RunRecord]) -> None:
-        """Compare the runs that the program asked for: what was fed, what came back."""
-        sides: list[dict[tuple[str, str], list[RunRecord]]] = []
-        for runs in (one, two):
-            of_label: dict[tuple[str, str], list[RunRecord]] = {}
-            for run in sorted(runs, key=lambda run: (run.process, run.started)):
-                if run.kind != 'eager':
-                    of_label.setdefault((run.label, run.kind), []).append(run)
-            sides.append(of_label)
-        for key in dict.fromkeys((*sides[0], *sides[1])):
-            first, second = sides[0].get(key, []), sides[1].get(key, [])
-            self._counts[1] += max(len(first), len(second))
-            for left, right in align([_content_of_run(run) for run in first], [_content_of_run(run) for run in second]):
-                if left is not None and right is not None:
-                    self._run_pair(first[left], second[right])
-                elif left is not None:
-                    divergence = _of_run(_ALONE, first[left], (str(first[left].id), ''))
-                    self._unpaired(self._timed(divergence, first[left].process, f'-{first[left].id}'))
-                elif right is not None:
-                    self._unpaired(_of_run(_ALONE, second[right], ('', str(second[right].id))))
-
-    def _run_pair(self, one: RunRecord, two: RunRecord) -> None:
-        difference = self._records.compare(Content.of(one), Content.of(two))
-        if difference is not None:
-            divergence = _of_run(difference, one, (str(one.id), str(two.id)))
-            self._divergences.append(replace(divergence, at=one.started) if divergence.inherited else
-                                     self._timed(divergence, one.process, f'-{one.id}'))
-
-    def _timed(self, divergence: Divergence, process: int, number: str) -> Divergence:
-        """With the time when the last call in it ended, if that is later."""
-        return replace(divergence, at=max(divergence.at, self._end_times.get((process, number), 0.0)))
-
-    def _unpaired(self, divergence: Divergence) -> None:
-        """A call or a run that one side has: of the second side the time on the first one is worked out at the end."""
-        if self._ignores('calls'):
+    def _compare_pairs(self, groups: Groups, pairs: tuple[np.ndarray, np.ndarray], ends: np.ndarray,
+                       what: Literal['call', 'run'],
+                       calls: tuple[Groups, tuple[np.ndarray, np.ndarray], np.ndarray] | None = None) -> None:
+        one, two = groups
+        left, right = pairs
+        both = (left >= 0) & (right >= 0)
+        lefts, rights = left[both], right[both]
+        differ = (one.content[lefts] != two.content[rights]) | (one.output[lefts] != two.output[rights]) | (
+            (one.duration[lefts] < 0) | (two.duration[rights] < 0))
+        self._valueless += int(one.valueless[lefts[~differ]].sum())
+        self._compare_records(groups, lefts[differ], rights[differ], ends, what)
+        if 'calls' in self._rules.ignored:
             return
-        if divergence.numbers[0]:
-            self._divergences.append(divergence)
-        else:
-            self._added.append((divergence.at, divergence))
+        for place in left[right < 0].tolist():
+            self._note(_name(one, place), _ALONE, int(ends[place]), groups, (place, None), what)
+        alone = right[left < 0]
+        added = _times_of_added(own_ends(two)[alone], *(calls or (groups, pairs, ends)))
+        for place, at in zip(alone.tolist(), added.tolist(), strict=True):
+            self._note(_name(two, place), _ALONE, at, groups, (None, place), what)
 
-    def _compare_sources(self, one: SiteRecord, two: SiteRecord) -> None:
-        if one.source and two.source and one.source != two.source and not self._ignores('source'):
-            self._sources.setdefault((two.function, one.source, two.source), SourceDifference(
-                two.function, (two.filename, two.line), (one.source, two.source)))
+    def _compare_records(self, groups: Groups, lefts: np.ndarray, rights: np.ndarray, ends: np.ndarray,
+                         what: Literal['call', 'run']) -> None:
+        """Decode and compare the pairs whose digests differ, in the order of the first log."""
+        order = np.argsort(groups[0].rows[lefts], kind='stable')
+        tell = self._work.part(len(order))
+        for done, (left, right) in enumerate(zip(lefts[order].tolist(), rights[order].tolist(), strict=True), 1):
+            one, two = _read(self._traces[0], groups[0], left, what), _read(self._traces[1], groups[1], right, what)
+            difference = self._records.compare(Content.of(one), Content.of(two))
+            if difference is not None:
+                at = int(groups[0].started[left]) if what == 'run' and _is_fed_otherwise(difference) else int(ends[left])
+                self._note(_name(groups[0], left), difference, at, groups, (left, right), what, one, two)
+            if done % 100 == 0 or done == len(order):
+                tell(done, len(order))
 
-    def _compare_times(self, one: Sequence[CallRecord], two: Sequence[CallRecord]) -> None:
-        sides = [np.array([call.duration for call in calls if call.duration is not None]) for calls in (one, two)]
-        apart = abs(float(sides[0].sum() - sides[1].sum()))
-        if self._ignores('time') or min(map(len, sides)) < _LEAST_CALLS or apart < _LEAST_SECONDS:
+    def _note(self, name: str, difference: RecordDifference, at: int, groups: Groups, places: tuple[int | None, int | None],
+              what: Literal['call', 'run'], *records: CallRecord | RunRecord) -> None:
+        """Count a difference, and keep it if it is the first."""
+        self._numbers[name, difference.kind] += 1
+        key = at, what == 'run', places[0] is None
+        if self._first is not None and self._first[:3] <= key:
             return
-        fast, slow = sorted((np.percentile(side, (25, 50, 75)) for side in sides), key=lambda quartiles: float(quartiles[1]))
-        if slow[1] > _SLOWER * fast[1] and slow[0] > fast[2]:
-            medians = float(np.median(sides[0])), float(np.median(sides[1]))
-            self._times.append(TimeDifference(one[0].site.name, medians, (len(one), len(two))))
+        found = list(records) or [_read(trace, side, place, what) for trace, side, place in zip(
+            self._traces, groups, places, strict=True) if place is not None]
+        names = iter([record.number if isinstance(record, CallRecord) else str(record.id) for record in found])
+        numbers = '' if places[0] is None else next(names), '' if places[1] is None else next(names)
+        self._first = *key, _divergence(difference, found[0], numbers, at)
 
-    def _ignores(self, kind: str) -> bool:
-        return kind in self._rules.ignored
+    def _compare_sites(self, calls: Groups) -> None:
+        """Sources and times of the sites that both sides have."""
+        sites = [{site_key(site.process, site.id): site for site in trace.sites()} for trace in self._traces]
+        for parts in _matched_groups(calls):
+            if any(part.start == part.stop for part in parts):
+                continue
+            keys = [int(side.site[part.stop - 1]) for side, part in zip(calls, parts, strict=True)]
+            one, two = (known.get(key) for known, key in zip(sites, keys, strict=True))
+            if one is None or two is None:
+                continue
+            source = _source_difference(one, two)
+            if source is not None and 'source' not in self._rules.ignored:
+                self._sources.setdefault((source.function, *source.sources), source)
+            if 'time' not in self._rules.ignored:
+                durations = [side.duration[part] for side, part in zip(calls, parts, strict=True)]
+                self._times += _time_difference(one.name, [side[side >= 0] / 1e9 for side in durations])
 
     def result(self, names: tuple[str, str]) -> TraceDifference:
         """The difference; its first divergence is of the call that ended first, for the calls in a call end before it."""
-        ends = sorted(self._ends)
-        for end, divergence in self._added:     # when the call before it ended
-            before = bisect_right(ends, (end, float('inf')))
-            self._divergences.append(replace(divergence, at=max((one for _, one in ends[:before][-1:]), default=0.0)))
-        divergences = sorted(self._divergences, key=lambda one: (one.at, one.what == 'run'))
-        later = Counter((one.label.partition('[')[0], one.kind) for one in divergences[1:])
+        first = self._first[-1] if self._first is not None else None
+        numbers = self._numbers.copy()
+        if first is not None:
+            numbers[first.label.rpartition('[')[0] if first.what == 'call' else first.label, first.kind] -= 1
         return TraceDifference(
-            names, self._counts[0], self._counts[1], divergences[0] if divergences else None,
-            tuple((label, kind, number) for (label, kind), number in later.most_common()), (),
-            tuple(self._sources.values()), tuple(self._times), self._records.unknown, tuple(sorted(self._rules.ignored)))
+            names, self._counts[0], self._counts[1], first,
+            tuple((label, kind, number) for (label, kind), number in numbers.most_common() if number > 0), (),
+            tuple(self._sources.values()), tuple(self._times), self._records.unknown + self._valueless,
+            tuple(sorted(self._rules.ignored)), reordered=self._reordered)
 
 
-def _of_call(difference: RecordDifference, call: CallRecord, numbers: tuple[str, str]) -> Divergence:
-    site = call.site
-    return Divergence(difference.kind, 'call', call.label, numbers, site.function, (site.filename, site.line),
-                      difference.tensors, difference.texts, _end(call))
+def _matched_groups(groups: Groups) -> Iterator[tuple[slice, slice]]:
+    """The places of each group on both sides; of one that a side does not have, none."""
+    numbers = [{key: number for number, key in enumerate(side.keys)} for side in groups]
+    for key in dict.fromkeys((*groups[0].keys, *groups[1].keys)):
+        yield _places(groups[0], numbers[0].get(key)), _places(groups[1], numbers[1].get(key))
 
 
-def _of_run(difference: RecordDifference, run: RunRecord, numbers: tuple[str, str]) -> Divergence:
-    return Divergence(difference.kind, 'run', run.label, numbers, '', ('', 0), difference.tensors, difference.texts,
-                      run.started + (run.duration or 0.0))
+def _places(side: GroupedCalls, number: int | None) -> slice:
+    return slice(0, 0) if number is None else slice(int(side.bounds[number]), int(side.bounds[number + 1]))
 
 
-def _end(call: CallRecord) -> float:
-    return call.started + (call.duration or 0.0)
+def _is_concurrent(side: GroupedCalls, part: slice) -> bool:
+    """Whether the order of these calls is an accident: several threads made them in one run, or in eager code."""
+    thread, run = side.thread[part], side.run[part]
+    return bool(((thread[1:] != thread[:-1]) & (run[1:] == run[:-1])).any())
 
 
-def _content(call: CallRecord) -> Hashable:
-    return (*_contents(call.inputs), None, *_contents(call.outputs), _error_text(call))
+def _name(side: GroupedCalls, place: int) -> str:
+    """The name of the site of a call, or the label of a run."""
+    key: GroupKey = side.keys[int(np.searchsorted(side.bounds, place, 'right')) - 1]
+    return key[0]
 
 
-def _content_of_run(run: RunRecord) -> Hashable:
-    return (*_contents(run.feeds), None, *_contents(run.fetches), run.error.message if run.error is not None else '')
+def _read(trace: Trace, side: GroupedCalls, place: int, what: Literal['call', 'run']) -> CallRecord | RunRecord:
+    row = int(side.rows[place])
+    return trace.grouped_call(row) if what == 'call' else trace.grouped_run(row)
 
 
-def _contents(tensors: Sequence[TensorRecord]) -> Iterator[Hashable]:
-    for tensor in tensors:
-        yield tensor.dtype, tensor.shape, tensor.key if tensor.key is not None else repr(tensor.stats)
+def _times_of_added(ends: np.ndarray, calls: Groups, pairs: tuple[np.ndarray, np.ndarray], ends_of_one: np.ndarray
+                    ) -> np.ndarray:
+    """The times on the first side of calls that only the second one has: when the call before each ended there."""
+    left, right = pairs
+    both = (left >= 0) & (right >= 0)
+    other, own = own_ends(calls[1])[right[both]], ends_of_one[left[both]]
+    order = np.lexsort((own, other))
+    before = np.searchsorted(other[order], ends, 'right')
+    return np.where(before > 0, own[order][before - 1], 0) if len(order) else np.zeros(len(ends), np.int64)
 
 
-def _error_text(record: CallRecord | RunRecord) -> str:
-    return f'{record.error.type}: {record.error.message}' if record.error is not None else ''
+def _is_fed_otherwise(difference: RecordDifference) -> bool:
+    return any(tensor.side == 'in' for tensor in difference.tensors)
 
 
-def _gaps(info: TraceInfo) -> Iterator[str]:
-    """The gaps of a recording, in a few words each."""
-    for kind in ('calls', 'prints'):
-        if number := info.dropped.get(kind, 0):
-            yield f'{number:,} {kind} did not fit into its budget'
-    yield from (f'damaged: {line}' for line in info.damage)
-    if not info.complete and not info.damage:
-        yield 'it goes on, or its program was killed'
-    if not info.versions:
-        yield 'its versions of libraries are not known: it was recorded by an earlier version of pyfuncdbg'
+def _divergence(difference: RecordDifference, record: CallRecord | RunRecord, numbers: tuple[str, str],
+                at: int) -> Divergence:
+    if isinstance(record, RunRecord):
+        return Divergence(difference.kind, 'run', record.label, numbers, '', ('', 0), difference.tensors, difference.texts,
+                          at / 1e9)
+    site = record.site
+    return Divergence(difference.kind, 'call', record.label, numbers, site.function, (site.filename, site.line),
+                      difference.tensors, difference.texts, at / 1e9)
 
 
-def _versions(one: TraceInfo, two: TraceInfo) -> tuple[tuple[str, str, str], ...]:
-    """The libraries of both recordings whose versions differ, where both are known."""
-    sides = [{'Python': info.python, **info.versions} for info in (one, two)]
-    return tuple((name, sides[0][name], sides[1][name]) for name in sides[0]
-                 if name in sides[1] and sides[0][name] != sides[1][name])
+def _source_difference(one: SiteRecord, two: SiteRecord) -> SourceDifference | None:
+    if not (one.source and two.source) or one.source == two.source:
+        return None
+    return SourceDifference(two.function, (two.filename, two.line), (one.source, two.source))
 
 
-def _environment(one: Trace, two: Trace) -> tuple[tuple[str, str, str], ...]:
-    """The programs, machines and settings of both recordings, where they differ."""
-    sides = [trace.info() for trace in (one, two)]
-    hosts = [', '.join(sorted({site.host for site in trace.sites()})) for trace in (one, two)]
-    rows = [('arguments', *(' '.join(side.argv[1:]) for side in sides)), ('host', *hosts)]
-    if all(side.versions for side in sides):    # else the other one does not say
-        rows.append(('machine', sides[0].machine, sides[1].machine))
-        rows += [(name, *(side.settings.get(name, 'not set') for side in sides))
-                 for name in dict.fromkeys((*sides[0].settings, *sides[1].settings))]
-    return tuple((what, first, second) for what, first, second in rows if first != second)
+def _time_difference(name: str, sides: Sequence[np.ndarray]) -> list[TimeDifference]:
+    """The difference of the durations of a site, in seconds; none that may be noise."""
+    apart = abs(float(sides[0].sum() - sides[1].sum()))
+    if min(map(len, sides)) < _LEAST_CALLS or apart < _LEAST_SECONDS:
+        return []
+    fast, slow = sorted((np.percentile(side, (25, 50, 75)) for side in sides), key=lambda quartiles: float(quartiles[1]))
+    if slow[1] <= _SLOWER * fast[1] or slow[0] <= fast[2]:
+        return []
+    return [TimeDifference(name, (float(np.median(sides[0])), float(np.median(sides[1]))), (len(sides[0]), len(sides[1])))]

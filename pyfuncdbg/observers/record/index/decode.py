@@ -351,14 +351,14 @@ def inline_bytes(key: bytes) -> bytes:
     return key
 
 
-def tensor_record(name: str, value: Any, read: ValueReader, summary: Summary) -> TensorRecord:
+def tensor_record(name: str, value: Any, read: ValueReader, summary: Summary | None) -> TensorRecord:
     """Decode a tensor.
 
     Args:
         name: In the graph, '' if unknown.
         value: A scalar of a batch, or a description.
         read: Reads bytes that are in a blob.
-        summary: Computes the statistics of those.
+        summary: Computes the statistics of those; None leaves out all that are not written.
 
     Returns:
         The tensor; one of level 'none' whose note says 'damaged' if its bytes do not fit its type.
@@ -368,8 +368,8 @@ def tensor_record(name: str, value: Any, read: ValueReader, summary: Summary) ->
     """
     if isinstance(value, np.generic):
         array = np.asarray(value)
-        return TensorRecord(name, dtype_name(array.dtype), (), array.nbytes, 'full', stats_of(array), array.tobytes(),
-                            _read=inline_bytes)
+        return TensorRecord(name, dtype_name(array.dtype), (), array.nbytes, 'full',
+                            stats_of(array) if summary is not None else None, array.tobytes(), _read=inline_bytes)
     dtype, shape, nbytes, level, payload, changed, note, packed = tensor_fields(value)
     stats = stats_from(packed)
     if payload is None:
@@ -377,7 +377,7 @@ def tensor_record(name: str, value: Any, read: ValueReader, summary: Summary) ->
     key = payload if isinstance(payload, bytes) else payload[0]
     reader: ValueReader = read if isinstance(payload, bytes) else inline_bytes
     try:
-        if stats is None:
+        if stats is None and summary is not None:
             stats = summary(key, dtype, shape) if reader is read else _summary_of(key, dtype, shape)
     except ValueError as error:
         return TensorRecord(name, dtype, shape, nbytes, 'none', None, None, changed, f'damaged: {error}')
@@ -412,7 +412,7 @@ def output_records(items: Any, reader: Callable[[tuple[int, ...] | None], Source
     return tuple(records)
 
 
-def error_record(fields: Any, read: ValueReader, summary: Summary,
+def error_record(fields: Any, read: ValueReader, summary: Summary | None,
                  reader: Callable[[tuple[int, ...] | None], SourceReader]) -> ErrorRecord:
     """Decode an exception; version 1 of the format had no variables, version 2 no numbers of loaded texts.
 
@@ -435,7 +435,7 @@ def error_record(fields: Any, read: ValueReader, summary: Summary,
     return ErrorRecord(text(kind), text(message), stack, text(traceback), variables, reader(versions))
 
 
-def _variables(fields: Any, frames: int, read: ValueReader, summary: Summary) -> tuple[FrameRecord, ...]:
+def _variables(fields: Any, frames: int, read: ValueReader, summary: Summary | None) -> tuple[FrameRecord, ...]:
     if not list_of(fields):
         return ()
     described, frame_rows = list_of(fields, 2)
@@ -492,7 +492,7 @@ NUMBERS = tuple(field.name for field in fields(CallNumbers))
 
 
 def call_record(batch: Batch, row: int, numbers: CallNumbers, site: SiteRecord,
-                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary, sources: SourceTexts,
+                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary | None, sources: SourceTexts,
                 element: str = '') -> CallRecord:
     """Decode one call of a batch.
 
@@ -552,6 +552,6 @@ def damaged_call(numbers: CallNumbers, site: SiteRecord, why: str) -> CallRecord
 
 
 def _tensor_records(names: Sequence[str], values: Sequence[Any], read: ValueReader,
-                    summary: Summary) -> tuple[TensorRecord, ...]:
+                    summary: Summary | None) -> tuple[TensorRecord, ...]:
     padded = [*names[:len(values)], *[''] * (len(values) - len(names))]
     return tuple([tensor_record(name, value, read, summary) for name, value in zip(padded, values, strict=True)])

@@ -16,6 +16,7 @@ from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.call import RunKind, run_title
 from pyfuncdbg.observers.record.array_bytes import array_from, digest
 from pyfuncdbg.observers.record.index import decode
+from pyfuncdbg.observers.record.index.call_digests import Digests, batch_digests, damage_digests
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, TableView
 from pyfuncdbg.observers.record.index.trace_index import Index, SiteEntry
 from pyfuncdbg.observers.record.index.trace_sources import TraceSources
@@ -133,11 +134,12 @@ class DecodedLog:
         runs = self.runs()
         return int(runs['id'][runs.rows].min()) if len(runs.rows) else 1
 
-    def run(self, row: int) -> RunRecord:
+    def run(self, row: int, *, stats: bool = True) -> RunRecord:
         """Decode a run.
 
         Args:
             row: In `runs`.
+            stats: As for `call`.
 
         Returns:
             The run.
@@ -150,7 +152,7 @@ class DecodedLog:
         label, host, _, fetches, sites, kind = self._plan(process, plan)
         label = run_title(label, _element(runs, row))
         at = self.calls().row(process, -id_)
-        call = self.call(at) if at is not None else None
+        call = self.call(at, stats=stats) if at is not None else None
         if call is None:
             return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites, fetches, kind=kind)
         return RunRecord(id_, process, label, host, started / 1e9, call.duration, call.inputs, call.outputs, call.error,
@@ -175,11 +177,12 @@ class DecodedLog:
         except (ValueError, TypeError):
             return _NO_PLAN
 
-    def call(self, row: int) -> CallRecord:
+    def call(self, row: int, *, stats: bool = True) -> CallRecord:
         """Decode a call.
 
         Args:
             row: In `calls`.
+            stats: Compute statistics of values that are kept whole: nine tenths of the work.
 
         Returns:
             The call; a placeholder if its record is damaged.
@@ -205,11 +208,54 @@ class DecodedLog:
             batch = self._batch(process, position, payload)
             if place >= batch.count or batch.columns[0][place] != numbers.id:
                 raise LostRecordError('the log is not what it was')
-            return decode.call_record(batch, place, numbers, site, names, self._read_blob, self._summary, self.sources,
-                                      element_text)
+            return decode.call_record(batch, place, numbers, site, names, self._read_blob, self._summary if stats else None,
+                                      self.sources, element_text)
         except (ValueError, TypeError) as error:
             # The rest of a list of calls must not suffer from one that was written wrongly.
             return decode.damaged_call(numbers, site, str(error))
+
+    def plan_name(self, process: int, number: int) -> tuple[str, RunKind]:
+        """The name of a plan.
+
+        Args:
+            process, number: Of the plan.
+
+        Returns:
+            Label and kind of its runs.
+        """
+        label, *_, kind = self._plan(process, number)
+        return label, kind
+
+    def digest(self, rows: np.ndarray, digests: Digests, progress: Callable[[int, int], None] | None = None) -> None:
+        """Digest calls, batch by batch; what is remembered of batches stays as it is.
+
+        Args:
+            rows: In `calls`.
+            digests: Room for all rows of the table.
+            progress: Told how many of how many rows are digested.
+
+        Raises:
+            LostRecordError: The logs are not what they were.
+        """
+        calls = self.calls()
+        rows = rows[np.lexsort((calls['position'][rows], calls['process'][rows]))]
+        processes, positions, places = (calls[name][rows] for name in ('process', 'position', 'place'))
+        starts = np.flatnonzero(np.concatenate(([True], (positions[1:] != positions[:-1]) | (
+            processes[1:] != processes[:-1])))) if len(rows) else np.empty(0, np.int64)
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=False):
+            process, position = int(processes[start]), int(positions[start])
+            payload = self._payload(process, position)
+            try:
+                batch = Batch(payload) if payload is not None else self._batches[process, position]
+                made = batch_digests(batch)
+            except (ValueError, TypeError) as error:    # as a call of it is shown
+                made = damage_digests(int(places[start:end].max()) + 1, str(error))
+            if int(places[start:end].max()) >= len(made.content):
+                raise LostRecordError('the log is not what it was')
+            for name in Digests.__slots__:
+                getattr(digests, name)[rows[start:end]] = getattr(made, name)[places[start:end]]
+            if progress is not None:
+                progress(end, len(rows))
 
     def plans(self) -> list[PlanRecord]:
         """Every plan that has runs.

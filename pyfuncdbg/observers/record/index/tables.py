@@ -249,6 +249,28 @@ def _sort_rows(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
     return order, begins
 
 
+def find_ids(known_processes: np.ndarray, known_ids: np.ndarray, processes: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Find calls or runs by process and id, many at a time.
+
+    Args:
+        known_processes, known_ids: Where to look, in any order; each pair once.
+        processes, ids: What to look for.
+
+    Returns:
+        The place of each; -1 for one that is not there.
+    """
+    found = np.full(len(ids), -1, np.int64)
+    for process in np.unique(processes, return_counts=True)[0].tolist():
+        places = np.flatnonzero(known_processes == process)
+        places = places[np.argsort(known_ids[places], kind='stable')]
+        wanted = np.flatnonzero(processes == process)
+        at = np.searchsorted(known_ids[places], ids[wanted])
+        wanted, at = wanted[at < len(places)], at[at < len(places)]
+        hits = known_ids[places[at]] == ids[wanted]
+        found[wanted[hits]] = places[at[hits]]
+    return found
+
+
 def _first_rows(columns: Columns) -> np.ndarray:
     order, begins = _sort_rows(columns)
     rows: np.ndarray = order[begins]

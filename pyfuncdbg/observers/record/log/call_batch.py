@@ -15,6 +15,7 @@ import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.observers.record.log import columns
+from pyfuncdbg.observers.record.log.batch_tensors import TYPES, BatchTensors
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, fields_of
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
@@ -30,13 +31,10 @@ COLUMNS = ('id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'for
 MOST_TENSORS = 4096
 """Tensors on one side of a call; more are not recorded."""
 
-_TYPES = tuple(SCALARS.values())
 _FIELDS, _FIELDS_2 = 13, 11
 """Of a record of calls, in this version of the format and in version 2, which had no flags and sizes. One more, at the end,
 where calls were retried: `retry_of` and `broken_off`."""
 
-_SIZES = np.array([0, *(np.dtype(kind).itemsize for kind in _TYPES)], np.int64)
-_LARGEST = 1 << 48
 _LIMITS: dict[str, Any] = {'unicode_errors': 'surrogatepass', 'max_array_len': 1 << 17, 'max_map_len': 1 << 12,
                            'max_ext_len': 0, 'strict_map_key': True}
 _WRONG = (msgpack.UnpackException, TypeError, OverflowError, RecursionError, MemoryError)
@@ -73,13 +71,13 @@ def encode(calls: Sequence[QueuedCall], tensor: Callable[[Copied | Snapshot], li
     for code in sorted(set(codes)):
         coded = values if codes.count(code) == len(values) else [v for v, c in zip(values, codes, strict=True) if c == code]
         if code:
-            packed[code] = np.array(coded, _TYPES[code - 1])
+            packed[code] = np.array(coded, TYPES[code - 1])
         else:
             general = _describe_all(coded, tensor)
     sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else []
               for column in (output, errors, lost, sources)]
     ins, outs = (np.fromiter(map(len, side), np.uint16, len(calls)) for side in (inputs, outputs))
-    tensors = _Tensors(ins, outs, np.frombuffer(codes, np.uint8), packed)
+    tensors = BatchTensors(ins, outs, np.frombuffer(codes, np.uint8), packed)
     described = _resolve_shared(general)
     bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_bad_flags(described))
     retries = [(i, (call.retry_of, call.broken_off)) for i, call in enumerate(calls) if call.retry_of or call.broken_off]
@@ -138,47 +136,6 @@ def _resolve_shared(descriptions: list[Any]) -> list[Any]:
     return [descriptions[entry] if type(entry) is int and 0 <= entry < i else entry for i, entry in enumerate(descriptions)]
 
 
-class _Tensors:
-    """Whose the tensors of a batch are: scalars by type, and descriptions, in the order of the calls."""
-
-    __slots__ = ('bounds', 'codes', 'inputs', 'packed')
-
-    def __init__(self, inputs: np.ndarray, outputs: np.ndarray, codes: np.ndarray, packed: dict[int, np.ndarray]) -> None:
-        """Args: numbers of inputs and outputs by call; a code for each tensor, 0 for a description; scalars by code."""
-        self.inputs = inputs.astype(np.int64)
-        self.bounds = np.concatenate(([0], np.cumsum(self.inputs + outputs)))
-        self.codes = codes
-        self.packed = packed
-
-    def output_sizes(self, descriptions: list[Any]) -> np.ndarray:
-        """Payload bytes of the outputs of each call, as int64; what a description does not say counts as 0."""
-        sizes = _SIZES[self.codes]
-        sizes[self.codes == 0] = [_size_of_entry(entry) for entry in descriptions]
-        ends = np.concatenate(([0], np.cumsum(sizes)))
-        return np.asarray(ends[self.bounds[1:]] - ends[self.bounds[:-1] + self.inputs], np.int64)
-
-    def rows_of_bad_scalars(self) -> set[int]:
-        """Calls that hold a scalar which is NaN or infinite."""
-        rows: set[int] = set()
-        for code, numbers in self.packed.items():
-            if numbers.dtype.kind in 'fc':
-                hits = ~np.isfinite(numbers)
-                if hits.any():
-                    places = np.flatnonzero(self.codes == code)[hits]
-                    rows.update(self._rows(places))
-        return rows
-
-    def rows_of_descriptions(self, marks: Sequence[bool]) -> set[int]:
-        """Calls that hold a description with a mark."""
-        if not any(marks):
-            return set()
-        return set(self._rows(np.flatnonzero(self.codes == 0)[np.array(marks, bool)]))
-
-    def _rows(self, places: np.ndarray) -> list[int]:
-        rows: list[int] = (np.searchsorted(self.bounds, places, 'right') - 1).tolist()
-        return rows
-
-
 class Batch:
     """A decoded record of calls. Everything in it has been checked.
 
@@ -188,11 +145,12 @@ class Batch:
     Attributes:
         count: Number of calls.
         columns: One int64 array for each of `COLUMNS`.
+        layout: Whose its tensors are, and the scalars among them.
         output, error, lost, sources, retries: What some calls printed, raised, could not keep, continue, and how they were
             retried, by row.
     """
 
-    __slots__ = ('_edges', '_head', '_payload', '_ranks', '_tensors', 'columns', 'count', 'error', 'lost', 'output',
+    __slots__ = ('_edges', '_head', '_payload', '_ranks', 'columns', 'count', 'error', 'layout', 'lost', 'output',
                  'retries', 'sources')
 
     def __init__(self, payload: bytes) -> None:
@@ -212,14 +170,14 @@ class Batch:
         inputs, outputs = (_array(side, np.dtype('<u2'), count).astype(np.int64) for side in (ins, outs))
         codes = _array(codes, np.dtype(np.uint8), int((inputs + outputs).sum()))
         self._ranks = np.zeros(len(codes), np.int64)
-        counts = np.bincount(codes, minlength=len(_TYPES) + 1)
-        if len(counts) > len(_TYPES) + 1:
+        counts = np.bincount(codes, minlength=len(TYPES) + 1)
+        if len(counts) > len(TYPES) + 1:
             raise ValueError('unknown scalar type')
         for code in np.flatnonzero(counts):
             self._ranks[codes == code] = np.arange(counts[code])
-        scalars = _by_row(packed, len(_TYPES) + 1)
-        self._tensors = _Tensors(inputs, outputs, codes, {
-            int(code): _array(scalars.get(int(code)), _TYPES[code - 1], int(counts[code]))
+        scalars = _by_row(packed, len(TYPES) + 1)
+        self.layout = BatchTensors(inputs, outputs, codes, {
+            int(code): _array(scalars.get(int(code)), TYPES[code - 1], int(counts[code]))
             for code in np.flatnonzero(counts) if code})
         if len(self._edges) - 1 != counts[0]:
             raise ValueError('wrong number of tensors')
@@ -239,12 +197,23 @@ class Batch:
         Raises:
             ValueError: A description cannot be read.
         """
-        tensors, shared = self._tensors, dict[int, Any]()
+        tensors, shared = self.layout, dict[int, Any]()
         start, end = int(tensors.bounds[row]), int(tensors.bounds[row + 1])
         values = [tensors.packed[code][rank] if code else self._describe(rank, shared)
                   for code, rank in zip(tensors.codes[start:end].tolist(), self._ranks[start:end].tolist(), strict=True)]
         split = int(tensors.inputs[row])
         return values[:split], values[split:]
+
+    def descriptions(self) -> list[Any]:
+        """All tensors that are no scalars.
+
+        Returns:
+            Their descriptions, unchecked, in the order of the calls.
+
+        Raises:
+            ValueError: They cannot be read.
+        """
+        return _resolve_shared(decode_msgpack(self._payload[self._head:self._edges[-1]]))
 
     def summary(self, is_bad: IsBad) -> BatchSummary:
         """Make the search keys of its calls: for records of version 2, which have none.
@@ -258,12 +227,12 @@ class Batch:
         Raises:
             ValueError: A description cannot be read.
         """
-        descriptions = _resolve_shared(decode_msgpack(self._payload[self._head:self._edges[-1]]))
-        bad = self._tensors.rows_of_bad_scalars() | self._tensors.rows_of_descriptions(
+        descriptions = self.descriptions()
+        bad = self.layout.rows_of_bad_scalars() | self.layout.rows_of_descriptions(
             [is_bad(entry) for entry in descriptions])
         return BatchSummary(self.count, [columns.pack(column) for column in self.columns],
                             _flags(self.count, bad, self.error, self.output, (), ()),
-                            columns.pack(self._tensors.output_sizes(descriptions)))
+                            columns.pack(self.layout.output_sizes(descriptions)))
 
     def _describe(self, rank: int, shared: dict[int, Any]) -> Any:
         """One description; that of an earlier tensor if this one shares it, decoded once for all of a call that do."""
@@ -317,11 +286,6 @@ def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
     if type(flags) is not bytes or len(flags) != count:
         raise ValueError('flags of the wrong size')
     return BatchSummary(count, _check_columns(numbers, count), flags, columns.check(sizes, count))
-
-
-def _size_of_entry(entry: Any) -> int:
-    size = entry[2] if isinstance(entry, list) and len(entry) > 2 else 0
-    return size if type(size) is int and 0 <= size < _LARGEST else 0
 
 
 def decode_msgpack(payload: bytes) -> Any:

@@ -9,11 +9,14 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from native_threads import run_native
 from written_trace import write_trace
 
 import pyfuncdbg
@@ -22,6 +25,7 @@ from pyfuncdbg.observers.debug.comparison.divergence import TraceDifference
 from pyfuncdbg.observers.debug.comparison.record_comparison import Rules
 from pyfuncdbg.observers.debug.comparison.trace_comparison import compare_calls, compare_runs, compare_traces
 from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance
+from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls
 from pyfuncdbg.observers.record.trace import Trace
 
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
@@ -337,10 +341,51 @@ def test_times_beyond_noise(tmp_path: Path) -> None:
         class Slow(Trace):
             """The same recording, in which each call took 0.02 s longer."""
 
-            def calls(self, **filters: object) -> list:  # type: ignore[override]
-                return [replace(call, duration=call.duration + 0.02) for call in trace.calls()]
+            def groups(self, *args: Any, **kwargs: Any) -> tuple[GroupedCalls, GroupedCalls]:
+                calls, runs = super().groups(*args, **kwargs)
+                return replace(calls, duration=calls.duration + 20_000_000), runs
         with Slow.open(path) as slow:
             found = compare_traces(trace, slow, Rules(), ('one', 'two'))
             assert [(time.site, time.calls) for time in found.times] == [('act', (25, 25))]
             assert found.times[0].medians[1] == pytest.approx(found.times[0].medians[0] + 0.02)
             assert not found.same and compare_traces(trace, slow, Rules(frozenset({'time'})), ('one', 'two')).same
+
+
+def test_damage_is_equal_to_itself_and_hides_no_other_difference(tmp_path: Path) -> None:
+    one = record(tmp_path / 'one.pfd', [*values(1), ('print', 'seen'), ('raise', 'no')])
+    assert compared(one, one).same
+    two = record(tmp_path / 'two.pfd', [*values(1), ('print', 'seen'), ('raise', 'yes')])
+    found = compared(one, two)
+    assert (found.first.kind, found.first.texts, found.later) == ('exception', ('ValueError: no', 'ValueError: yes'), ())
+
+
+def test_calls_of_several_threads_are_matched_whatever_their_order(tmp_path: Path) -> None:
+    def program(path: Path, threads: int) -> Path:
+        def share_of(share: int) -> None:
+            for number in range(share, 64, threads):
+                tf.numpy_function(lambda x: x * 2, [np.float32(number)], tf.float32, name='double')
+        with pyfuncdbg.record(path):
+            run_native([partial(share_of, share) for share in reversed(range(threads))])
+        return path
+    one, eight = program(tmp_path / 'one.pfd', 1), program(tmp_path / 'eight.pfd', 8)
+    found = compared(one, eight, Rules(frozenset({'time'})))
+    assert (found.first, found.calls) == (None, 64) and found.reordered > 0
+    assert compared(eight, one, Rules(frozenset({'time'}))).same
+
+
+def test_an_element_of_a_dataset_is_compared_with_the_same_element(tmp_path: Path) -> None:
+    def program(path: Path, threads: int, factor: int) -> Path:
+        def scale(x: np.ndarray) -> np.ndarray:
+            return x * (factor if x == 17 else 2)
+        with pyfuncdbg.record(path):
+            data = tf.data.Dataset.range(32).map(lambda x: tf.numpy_function(scale, [x], tf.int64, name='scale'),
+                                                 num_parallel_calls=threads)
+            assert len(list(data)) == 32
+        return path
+    one = program(tmp_path / 'one.pfd', 1, 2)
+    rules = Rules(frozenset({'time', 'source'}))
+    assert compared(one, program(tmp_path / 'eight.pfd', 8, 2), rules).first is None
+    found = compared(one, program(tmp_path / 'other.pfd', 8, 3), rules)
+    assert found.first is not None
+    assert (found.first.kind, found.first.tensors[0].texts) == ('value', ('34', '51'))
+    assert [kind for site, kind, _ in found.later if site == 'scale'] == []
