@@ -155,7 +155,7 @@ def _carry_out(command: Command, rest: str, context: Context, typed: str = '') -
         page = describe_command(command, context.width)
         return Answer(SHOWS_HELP, page, '--json' in options)
     try:
-        args = parser.parse_args(option_words)
+        args = parser.parse_intermixed_args(option_words)     # `export npz -o x.npz 17`
     except CommandError as error:
         raise _with_hint(error, typed, rest, context) from None
     if command.expression:

@@ -26,7 +26,7 @@ from pyfuncdbg.ui.views.reports.exported_file import exported_file_view
 
 _RANGE = re.compile(r'#?(\d+(?:\.\d+)?)\.\.#?(\d+(?:\.\d+)?)')
 _LONGEST_RANGE = 10_000
-OPTIONS = ('with_source',)
+OPTIONS = ('with_source', 'shrink')
 """Options that only some formats have."""
 
 
@@ -66,7 +66,7 @@ FORMATS = {
     'jsonl': ExportFormat('.jsonl', 'a line of JSON for each call, with its values', _text(write_json_lines)),
     'npz': ExportFormat('.npz', 'values of tensors', _archive),
     'pytest': ExportFormat('.py', 'a test of the function on the recorded inputs', write_pytest_file, pytest_file_name,
-                           frozenset({'with_source'}), needs_call=True),
+                           frozenset(OPTIONS), needs_call=True),
 }
 
 
@@ -109,7 +109,7 @@ def _export(context: Context, args: argparse.Namespace) -> ExportedFile:
         path = Path(args.output if args.output is not None else f'{chosen.name(calls)}{chosen.suffix}').expanduser()
         try:
             with NewFiles(path) as files:
-                written = chosen.write(ExportJob(calls, files, args.with_source))
+                written = chosen.write(ExportJob(calls, files, args.with_source, args.shrink))
         except FileExistsError as error:
             raise CommandError(f'{str(error.filename)!r} exists already: choose another name with -o') from None
         except OSError as error:
@@ -152,6 +152,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('call', metavar='CALL', nargs='?', help="only this call, or those of a range such as '17..20'")
     parser.add_argument('-o', '--output', metavar='PATH', help="the file, which must be new (default: the trace's name, of "
                                                                "a test that of the function)")
+    parser.add_argument('--shrink', action='store_true', help='of a test: reduce the inputs while the call fails alike, '
+                                                              "by calls of the program's function in another process")
     parser.add_argument('--with-source', action='store_true', help='of a test: hold the recorded source of a function that '
                                                                    'cannot be imported; read it before you run it')
 

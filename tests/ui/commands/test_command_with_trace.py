@@ -28,6 +28,8 @@ class NumPyHost:
     """Values are arrays."""
 
     name = 'numpy'
+    version = ''
+    variables = ()
 
     def to_numpy(self, value):
         return np.asarray(value)

@@ -15,11 +15,13 @@ class ExportJob:
         calls: The calls.
         files: Creates the files.
         with_source: Text of the trace may become code of the file.
+        shrink: Inputs are to be reduced, by calls of the program's function.
     """
 
     calls: ExportedCalls
     files: NewFiles
     with_source: bool = False
+    shrink: bool = False
 
 
 @dataclass(frozen=True, slots=True)

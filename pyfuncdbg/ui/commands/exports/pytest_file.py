@@ -13,7 +13,8 @@ from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls
 from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
 from pyfuncdbg.ui.commands.exports.generated_code import folder_line, recorded_line, sentence
-from pyfuncdbg.ui.commands.exports.recorded_case import CaseShape, RecordedCase, recorded_case
+from pyfuncdbg.ui.commands.exports.recorded_case import CaseShape, RecordedCase, stored_case, values_of_case
+from pyfuncdbg.ui.commands.exports.reduction_process import reduce_inputs
 from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueArchive, ValueForm
 
 RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'importlib', 'message', 'ml_dtypes', 'name_of', 'np', 'pytest',
@@ -72,7 +73,7 @@ def write_pytest_file(job: ExportJob) -> Written:
     """Write the test file, and the values beside it.
 
     Args:
-        job: Calls and files; `with_source` allows recorded source.
+        job: Calls and files; the options `with_source` and `shrink`.
 
     Raises:
         CommandError: None of the calls can be tested; of a single one the reason.
@@ -81,22 +82,29 @@ def write_pytest_file(job: ExportJob) -> Written:
     path = job.files.path
     if path.suffix != '.py':
         raise CommandError(f'{str(path)!r}: a test file ends in .py, such as -o {path.stem}.py')
+    chosen = list(job.calls)
+    if job.shrink and len(chosen) > 1:
+        raise CommandError(f'--shrink reduces the inputs of one call, and {len(chosen)} were chosen')
     codes = FunctionCodes(trace, RESERVED, with_source=job.with_source)
     cases: list[RecordedCase] = []
     refused: list[str] = []
-    chosen = list(job.calls)
+    shrunk: list[str] = []
     file, values = job.files.text(), path.with_suffix('.npz')
     with ValueArchive(job.files.binary(values)) as archive:
         for call in chosen:
             try:
-                cases.append(recorded_case(call, codes, archive))
+                case = values_of_case(call, codes)
+                if job.shrink:
+                    case, remark = reduce_inputs(call, case)
+                    shrunk.append(remark)
+                cases.append(stored_case(call, case, archive))
             except CommandError as error:
                 if len(chosen) == 1:
                     raise
                 refused.append(str(error))
     if not cases:
         raise CommandError(f'none of the {len(chosen)} calls can be tested. The first of them: {refused[0]}')
-    remarks = tuple(dict.fromkeys(remark for case in cases for remark in case.shape.function.remarks))
+    remarks = *shrunk, *dict.fromkeys(remark for case in cases for remark in case.shape.function.remarks)
     file.write(_text_of(cases, recorded_line(trace.info()), remarks, job))
     return Written(len(cases), skipped=len(refused), remarks=(*remarks, *refused[:1]))
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
 from pyfuncdbg.ui.commands.exports.generated_code import sentence
-from pyfuncdbg.ui.commands.exports.value_archive import ValueArchive, ValueForm, value_of
+from pyfuncdbg.ui.commands.exports.value_archive import ValueArchive, ValueForm, stored_array, value_of
 
 GETS_TENSORS = 'EagerPyFunc'
 """The op type whose function gets tensors; that of others gets arrays."""
@@ -61,30 +62,66 @@ class RecordedCase:
     message: str = ''
 
 
-def recorded_case(call: CallRecord, codes: FunctionCodes, archive: ValueArchive) -> RecordedCase:
-    """Make a case, and store its values.
+@dataclass(frozen=True, slots=True)
+class CaseValues:
+    """Contents of a test of one call: its function, inputs, and outputs or exception.
+
+    Attributes:
+        function: Code of the function.
+        tensors: The import that its tensors need, '' where it gets arrays.
+        inputs: Arrays, strings as bytes.
+        outputs: Arrays; a text for one whose values were not kept: its type and shape; None for no tensor.
+        error: The exception that it raised.
+    """
+
+    function: FunctionCode
+    tensors: str
+    inputs: tuple[np.ndarray, ...]
+    outputs: tuple[np.ndarray | str | None, ...]
+    error: ExpectedError | None
+
+    @property
+    def arguments(self) -> tuple[ValueForm, ...]:
+        """Expressions for the inputs as the function gets them: tensors, arrays, scalars where there are no axes."""
+        forms = [stored_array(value)[1] for value in self.inputs]
+        if self.tensors:
+            return tuple(form.around('tf.constant(') for form in forms)
+        return tuple(form if value.ndim else form.around('', '[()]') for form, value in zip(forms, self.inputs, strict=True))
+
+
+def values_of_case(call: CallRecord, codes: FunctionCodes) -> CaseValues:
+    """Read what a test of a call is made of.
 
     Args:
         call: Of a Python function.
         codes: Imports the function.
-        archive: Gets the values.
 
     Raises:
         CommandError: It is no such call, came to no end, or its function or an input cannot be had.
     """
     _refuse_untestable(call)
-    site = call.site
-    function = codes.code_for(site, len(call.inputs))
-    tensors = TENSOR_IMPORTS.get(site.host, '') if site.op_type == GETS_TENSORS else ''
-    inputs = [value_of(call, tensor, f'input {slot}') for slot, tensor in enumerate(call.inputs)]
-    outputs = [_expected(tensor) for tensor in call.outputs]
-    arguments = tuple(_argument(archive.add(f'{call.number}.in{slot}', value), value, bool(tensors))
-                      for slot, value in enumerate(inputs))
+    function = codes.code_for(call.site, len(call.inputs))
+    tensors = TENSOR_IMPORTS.get(call.site.host, '') if call.site.op_type == GETS_TENSORS else ''
+    inputs = tuple(value_of(call, tensor, f'input {slot}') for slot, tensor in enumerate(call.inputs))
+    error = None if call.error is None else ExpectedError(call.error.type, call.error.message)
+    return CaseValues(function, tensors, inputs, () if error else tuple(map(_expected, call.outputs)), error)
+
+
+def stored_case(call: CallRecord, values: CaseValues, archive: ValueArchive) -> RecordedCase:
+    """The case of a call, whose values are then in the archive.
+
+    Args:
+        call: The call.
+        values: Its values, or reduced ones.
+        archive: Gets them.
+    """
+    for slot, value in enumerate(values.inputs):
+        archive.add(f'{call.number}.in{slot}', value)
     expected = tuple(archive.add(f'{call.number}.out{slot}', value) if isinstance(value, np.ndarray) else value
-                     for slot, value in enumerate(outputs))
-    error = _error_of(call)
-    return RecordedCase(call.number, _title(call), CaseShape(function, arguments, () if error else expected, tensors,
-                                                         error.type if error else ''), error.message if error else '')
+                     for slot, value in enumerate(values.outputs))
+    error = values.error
+    shape = CaseShape(values.function, values.arguments, expected, values.tensors, error.type if error else '')
+    return RecordedCase(call.number, _title(call, values), shape, error.message if error else '')
 
 
 def _refuse_untestable(call: CallRecord) -> None:
@@ -110,20 +147,9 @@ def _expected(tensor: TensorRecord) -> np.ndarray | str | None:
         return f'{tensor.dtype}{list(tensor.shape)}'
 
 
-def _argument(form: ValueForm, value: np.ndarray, as_tensor: bool) -> ValueForm:
-    """What the function gets: a tensor, an array, or a scalar where there are no axes."""
-    if as_tensor:
-        return form.around('tf.constant(')
-    return form if value.ndim else form.around('', '[()]')
-
-
-def _error_of(call: CallRecord) -> ExpectedError | None:
-    return None if call.error is None else ExpectedError(call.error.type, call.error.message)
-
-
-def _title(call: CallRecord) -> str:
+def _title(call: CallRecord, values: CaseValues) -> str:
     """'call #17 norm[3]: float32[2] -> float32[2]'."""
-    sides = [', '.join(f'{tensor.dtype}{list(tensor.shape)}' for tensor in side if not tensor.absent)
-             for side in (call.inputs, call.outputs)]
-    result = f'{call.error.type}: {call.error.message}' if call.error is not None else sides[1] or 'None'
-    return sentence(f'call #{call.number} {call.label}: {sides[0] or "nothing"} -> {result}', 110)
+    inputs, outputs = (', '.join(f'{dtype_name(value.dtype)}{list(value.shape)}' if isinstance(value, np.ndarray) else value
+                                 for value in side if value is not None) for side in (values.inputs, values.outputs))
+    result = f'{values.error.type}: {values.error.message}' if values.error is not None else outputs or 'None'
+    return sentence(f'call #{call.number} {call.label}: {inputs or "nothing"} -> {result}', 110)

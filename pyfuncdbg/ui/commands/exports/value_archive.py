@@ -85,6 +85,18 @@ def stored_array(array: np.ndarray) -> tuple[np.ndarray, ValueForm]:
     return bits, ValueForm(f'VALUES[{{}}].view(ml_dtypes.{array.dtype.name})', extended=True)
 
 
+def restored_array(stored: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The inverse of `stored_array`.
+
+    Args:
+        stored: As stored.
+        dtype: Of the array; of strings the object type.
+    """
+    if dtype.kind == 'O':
+        return np.array([*(text[:-1] for text in stored.flat), None], object)[:-1].reshape(stored.shape)
+    return stored if dtype.isbuiltin != 2 else stored.view(dtype)
+
+
 def value_of(call: CallRecord, tensor: TensorRecord, what: str) -> np.ndarray:
     """The recorded value.
 
