@@ -113,12 +113,12 @@ def without_marks(descriptions: list[Any]) -> list[Any]:
 
 def as_version_2(kind: int, fields: Any) -> Any:
     """A record as version 2 of the format had it, without the text of functions."""
-    if kind == log_file.SOURCE:
+    if kind in (log_file.SOURCE, log_file.STATE):
         return None
     if kind == log_file.SITE:
         return [*fields[:8], '', *fields[9:13]]
     if kind == log_file.CALLS:
-        fields = [*fields[:2], *fields[4:]]     # without flags and sizes
+        fields = [*fields[:2], *fields[4:13]]   # without flags, sizes and states
         fields[6] = without_marks(fields[6])
         fields[7] = [[row, [event[:7] for event in events]] for row, events in fields[7]]
         fields[8] = [[row, [*error[:4], error[4] and [without_marks(error[4][0]), error[4][1]]]] for row, error in fields[8]]

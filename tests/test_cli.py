@@ -34,6 +34,9 @@ class Arrays:
     def from_numpy(self, array, like): return array.copy()
     def call_again(self, site, inputs): return [site.function(*inputs)]
     def rng_state(self): return None
+    op_draws = 0
+    def op_generators(self): return ()
+    def restore_op_generators(self, states): pass
     def set_rng_state(self, state): pass
 
 def wrapped(function, name):

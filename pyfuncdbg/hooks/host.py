@@ -21,6 +21,7 @@ class Host(Protocol):
 
     Attributes:
         name: Of the host.
+        op_draws: What changes when an eager op draws random numbers or is seeded; compared at each recorded call.
         pauses_within: Whether its runs also pause at nodes of a graph that a node runs: a loop, a branch, a function.
         version: Of the framework; '' of one that has none of its own.
         variables: Names of environment variables that its results depend on.
@@ -30,6 +31,9 @@ class Host(Protocol):
     pauses_within: bool
     version: str
     variables: Sequence[str]
+
+    @property
+    def op_draws(self) -> Any: ...
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value, any rank, without a copy where the host allows it. The caller must not write to it.
@@ -78,6 +82,16 @@ class Host(Protocol):
 
     def rng_state(self) -> Any:
         """The state of every random generator that a run of this host may use: ops' seeds, `numpy.random`, `random`."""
+
+    def op_generators(self) -> Sequence[tuple[str, Any]]:
+        """The seed (under '') and the random generators of eager ops, by name; () where no op has drawn or was seeded."""
+
+    def restore_op_generators(self, states: Sequence[tuple[str, Any]]) -> None:
+        """Put the generators of eager ops into states from a trace: the seed, and `random_states.plain_state` of each.
+
+        Raises:
+            ValueError: The states are damaged, or none of this host.
+        """
 
     def set_rng_state(self, state: Any) -> None:
         """Restore a `state` that `rng_state` returned."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.function_fit import check_fit
 from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges
@@ -38,6 +39,7 @@ class TensorFlowHost:
         self._parts = parts
         self.version = parts.version
         self._eager = parts.ops.EagerTensor
+        self._seeds: random_states.PythonRandom | None = None
         if self._eager not in EAGER_TENSORS:
             EAGER_TENSORS.append(self._eager)
         READERS[self._eager] = self._eager._numpy_internal      # immutable; the memory is shared
@@ -212,6 +214,45 @@ class TensorFlowHost:
         seeds = getattr(self._parts.context.context(), '_rng', None)
         if seeds is not None and seeds_state is not None:
             seeds.setstate(seeds_state)
+
+    @property
+    def op_draws(self) -> Any:
+        """A mark of the generator of the seeds of eager ops; None without a global seed."""
+        generator = getattr(self._parts.context.context(), '_rng', None)
+        if generator is None:
+            return None
+        if self._seeds is None or self._seeds.generator is not generator:
+            self._seeds = random_states.PythonRandom(generator)
+        return self._seeds.mark()
+
+    def op_generators(self) -> Sequence[tuple[str, Any]]:
+        """The global seed of eager ops, and the generator of the seeds of those without one of their own.
+
+        Returns:
+            () without a global seed: then nothing of eager ops can be repeated.
+        """
+        context = self._parts.context.context()
+        seed, generator = getattr(context, '_seed', None), getattr(context, '_rng', None)
+        return () if seed is None or generator is None else (('', seed), ('seeds', generator))
+
+    def restore_op_generators(self, states: Sequence[tuple[str, Any]]) -> None:
+        """Seed eager ops as they were.
+
+        Args:
+            states: As in a trace.
+
+        Raises:
+            ValueError: They are damaged.
+        """
+        by_name = dict(states)
+        if not by_name:
+            return
+        seed = by_name.get('')
+        if type(seed) is not int or 'seeds' not in by_name:
+            raise ValueError('the state of the generator of eager ops is damaged')
+        context = self._parts.context.context()
+        context._set_global_seed(seed)
+        random_states.restore(context._rng, by_name['seeds'])
 
 
 def _boxed(value: Any) -> np.ndarray:

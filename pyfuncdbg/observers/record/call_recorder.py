@@ -16,6 +16,7 @@ from pyfuncdbg.hooks.output.output import NO_OUTPUT
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, Running
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
+from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE, CallStates, StateNumbers
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
 from pyfuncdbg.observers.record.snapshots.site_notes import RunNames, SiteNote, plan_key, remember
@@ -31,14 +32,15 @@ class CallRecorder:
         scalars: Types of the values that are queued as they are.
         capture: Hears what calls say; None without.
         shared: Where graph nodes are recorded: the arrays that they share.
+        states: Takes the states that calls begin in; None without.
         restart: Starts the writer's thread, where it does not run.
     """
 
     __slots__ = ('backlog', 'capture', 'known_runs', 'known_sites', 'plans', 'restart', 'rows', 'running', 'scalars',
-                 'shared', 'snapshots')
+                 'shared', 'snapshots', 'states')
 
     def __init__(self, backlog: Backlog, snapshots: Snapshots, scalars: frozenset[type], capture: Capture | None,
-                 shared: SharedArrays | None, restart: Callable[[], None]) -> None:
+                 shared: SharedArrays | None, states: CallStates | None, restart: Callable[[], None]) -> None:
         self.backlog = backlog
         self.rows = backlog.rows
         self.running = backlog.running
@@ -46,6 +48,7 @@ class CallRecorder:
         self.scalars = scalars
         self.capture = capture
         self.shared = shared
+        self.states = states
         self.restart = restart
         self.known_runs: dict[int, None] = {}
         self.known_sites: dict[int, None] = {}
@@ -65,13 +68,17 @@ class CallRecorder:
             self.announce(run, site)
         if self.shared is not None:
             if site.kind == 'op':               # what a graph node gets another one has made, mostly
-                node_entry = self.running[call.id] = (call, self.shared.inputs(call), None)
+                node_entry = self.running[call.id] = (call, self.shared.inputs(call), None, NO_STATE)
                 return node_entry
             self.shared.forget_fed()
         inputs = self.snapshots.take_all(call.inputs, site.host, self.scalars)
-        # A hook of its own for the capture would cost 0.2 µs more.
-        capture_state = self.capture.on_begin(call) if self.capture is not None and site.kind == 'python' else None
-        entry = self.running[call.id] = (call, inputs, capture_state)
+        capture_state, state = None, NO_STATE
+        if site.kind == 'python':
+            if self.states is not None:
+                state = self.states.take(call)
+            if self.capture is not None:        # a hook of its own for the capture would cost 0.2 µs more
+                capture_state = self.capture.on_begin(call)
+        entry = self.running[call.id] = (call, inputs, capture_state, state)
         return entry
 
     def on_return(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
@@ -82,7 +89,7 @@ class CallRecorder:
             kept: Its entry, from `on_begin`.
             outputs: As the function returned them.
         """
-        _, inputs, capture_state = kept
+        _, inputs, capture_state, state = kept
         site = call.site
         if capture_state is not None and self.capture is not None:
             self.capture.on_return(call, capture_state, outputs)
@@ -91,7 +98,7 @@ class CallRecorder:
             self._queue(queued_call(call, tuple(inputs), tuple(self.shared.outputs(call, outputs)),
                                     call.finished or perf_counter_ns(), self.backlog.recorded_forward(call.forward), True))
         else:
-            self.finish(call, inputs, outputs)
+            self.finish(call, inputs, outputs, None, None, state)
 
     def on_error(self, call: Call, kept: Running, error: BaseException) -> None:
         """Queue a call that has raised, with its variables where the function is Python.
@@ -102,7 +109,7 @@ class CallRecorder:
             error: With its traceback.
         """
         self.running.pop(call.id, None)
-        site, (_, inputs, capture_state) = call.site, kept
+        site, (_, inputs, capture_state, state) = call.site, kept
         if isinstance(error, Retried) and not error.begun:
             if self.capture is not None:
                 self.capture.on_break_off(call, capture_state)
@@ -111,7 +118,7 @@ class CallRecorder:
             self.capture.on_error(call, capture_state, error)
         failure = None if isinstance(error, Retried) else Failure(
             error, site.host, None if site.kind in ('run', 'op') else self.snapshots)
-        self.finish(call, inputs, (), failure)
+        self.finish(call, inputs, (), failure, None, state)
 
     def on_break_off(self, call: Call, kept: Running) -> None:
         """Undo the rest of a call that was dropped; one that was not queued counts as lost.
@@ -126,7 +133,7 @@ class CallRecorder:
             self.backlog.losses.add({'calls': 1})
 
     def finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None = None,
-               snapshots: Snapshots | None = None) -> None:
+               snapshots: Snapshots | None = None, state: StateNumbers = NO_STATE) -> None:
         """Queue a call that is over.
 
         Args:
@@ -135,6 +142,7 @@ class CallRecorder:
             values: Its outputs.
             failure: Its exception.
             snapshots: Take the copies of its outputs; by default this recorder's.
+            state: Numbers of the state that it began in.
         """
         site = call.site
         if snapshots is None:
@@ -146,6 +154,7 @@ class CallRecorder:
         row = queued_call(call, tuple(inputs), tuple(outputs), call.finished or perf_counter_ns(),
                           call.forward and self.backlog.recorded_forward(call.forward),
                           type(inputs) is list or type(outputs) is list)
+        row.state = state
         if (output := call.output) is not NO_OUTPUT and output is not None:
             row.output = QueuedOutput(output.entries, output.dropped_bytes, self.snapshots.charge)
         if failure is not None or call.error is not None:
@@ -215,4 +224,4 @@ class CallRecorder:
         Returns:
             The call; None if none runs with it.
         """
-        return next((call for call, _, _ in self.backlog.running_calls() if call.inputs is inputs), None)
+        return next((call for call, *_ in self.backlog.running_calls() if call.inputs is inputs), None)

@@ -34,6 +34,7 @@ from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_tr
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
 from pyfuncdbg.observers.record.policy import RecordingPolicy
 from pyfuncdbg.observers.record.records import OPS, Level
+from pyfuncdbg.observers.record.snapshots.call_state import CallStates
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
 from pyfuncdbg.observers.record.snapshots.site_notes import plain_data
@@ -170,7 +171,9 @@ class Recorder:
                                     BufferPool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
         shares = self._policy.ops and self._policy.level != 'none'
         shared = SharedArrays(self._snapshots, self._scalars) if shares else None
-        self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, self._restart)
+        states = CallStates(self._queue_state) if self._policy.level != 'none' else None
+        self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, states,
+                                  self._restart)
         # The halves of a `Watcher`, called without a frame of this class around them.
         self.on_begin, self.on_return = self.calls.on_begin, self.calls.on_return
         self.on_error, self.on_break_off = self.calls.on_error, self.calls.on_break_off
@@ -292,6 +295,13 @@ class Recorder:
             Its outputs.
         """
         return watch(self, call, proceed)
+
+    def _queue_state(self, record: list[Any]) -> bool:
+        """Queue the state that calls begin in from now on; False if the queue has no room for it."""
+        if not self._snapshots.charge(len(record[2])):
+            return False
+        self._backlog.states.append(record)
+        return True
 
     def _write_through(self, content: TensorContent) -> list[Any] | None:
         """Write a tensor that has no room in the queue at once; None if it has none on disk either."""

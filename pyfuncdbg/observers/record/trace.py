@@ -27,6 +27,7 @@ from pyfuncdbg.observers.record.index.log_reader import DecodedLog, LostRecordEr
 from pyfuncdbg.observers.record.index.query import CallFilter, check_sort, sort_rows
 from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, site_time, usage
 from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
+from pyfuncdbg.observers.record.index.state_records import CallState
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, site_key
 from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, span_records
 from pyfuncdbg.observers.record.index.trace_index import Index, LogState, StaleIndexError
@@ -386,6 +387,27 @@ class Trace:
         if one is None:
             raise CommandError(self._answer(lambda: self._no_site(reference, match[1] if match is not None else reference)))
         return one
+
+    def call_state(self, number: str | int) -> CallState:
+        """The state that a Python call began in: random generators, its function with what that reads, surroundings.
+
+        Args:
+            number: As for `call`.
+
+        Returns:
+            The state, as far as it was kept.
+
+        Raises:
+            CommandError: There is no such call.
+        """
+        match = _NUMBER.fullmatch(self.call(number).number)
+        assert match is not None
+        process, id_ = int(match[1] or 1), int(match[2])
+
+        def ask() -> CallState:
+            row = self._reading.calls().row(process, id_)
+            return CallState() if row is None else self._reading.call_state(row)
+        return self._answer(ask)
 
     def _of_site(self, name: str, ordinal: int) -> CallRecord | None:
         """The call with this ordinal of the site of this name; of one whose name ends so if there is none.

@@ -89,11 +89,11 @@ def test_calls_that_run_are_told_and_may_end_in_any_order() -> None:
     site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.calls
     calls = [new_call(site, new_run(), [np.float32(number)], 7, 11) for number in range(40)]
     begun = [(call, form.on_begin(call)) for call in calls]
-    assert [call for call, _, _ in recorder._backlog.running_calls()] == calls
+    assert [call for call, *_ in recorder._backlog.running_calls()] == calls
     assert [form.call_of(call.inputs) for call in calls] == calls and form.call_of([np.float32(0)]) is None
     for call, kept in begun[::2]:
         form.on_return(call, kept, ())
-    assert [call for call, _, _ in recorder._backlog.running_calls()] == calls[1::2]
+    assert [call for call, *_ in recorder._backlog.running_calls()] == calls[1::2]
     error = ValueError('it')
     for call, kept in reversed(begun[1::2]):
         recorder.on_error(call, kept, error)

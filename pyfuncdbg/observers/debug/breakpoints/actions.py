@@ -101,6 +101,13 @@ class _Frames:
     def rng_state(self) -> Any:
         return None
 
+    op_draws = 0
+
+    def op_generators(self) -> Sequence[tuple[str, Any]]:
+        return ()
+
+    def restore_op_generators(self, states: Sequence[tuple[str, Any]]) -> None: ...
+
     def set_rng_state(self, state: Any) -> None:
         pass
 

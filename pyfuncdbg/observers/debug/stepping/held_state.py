@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.code_names import GLOBAL_LOADS, names_in
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 
@@ -36,7 +37,6 @@ _QUEUES = (('put', 'get', 'empty'), ('enqueue', 'dequeue'))
 """Methods by which queues are known, also those of processes, of asyncio and of frameworks."""
 _RECEIVING = ('recv', 'getresponse')
 """Methods by which sockets, pipes of processes and connections are known."""
-_GLOBAL = frozenset(('LOAD_GLOBAL', 'LOAD_NAME', 'LOAD_FROM_DICT_OR_GLOBALS'))
 _WRITTEN = frozenset(('stdout', 'stderr', '__stdout__', '__stderr__'))
 """Streams of `sys` that a program writes to, whatever it has replaced them by."""
 
@@ -196,7 +196,7 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
     yield from (('a default', value) for value in defaults)
     if is_machinery(code.co_filename) or is_library(code.co_filename):
         return
-    names = list(dict.fromkeys(_names(code)))
+    names = list(dict.fromkeys(names_in(code)))
     attributes = [name for kind, name in names if kind == 'attribute']
     for kind, name in names:
         if kind == 'attribute':
@@ -221,18 +221,6 @@ def _of_module(name: str, module: ModuleType, attributes: list[str]) -> Iterator
                 yield from _of_module(f'{name}.{attribute}', value, attributes)
         elif value is not None:
             yield f'{name}.{attribute}', value
-
-
-def _names(code: CodeType) -> Iterator[tuple[str, str]]:
-    """The names that code reads: 'global', 'attribute', or 'module' of an import in it."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opcode in dis.hasname:
-            kind = ('global' if instruction.opname in _GLOBAL else
-                    'module' if instruction.opname == 'IMPORT_NAME' else 'attribute')
-            yield kind, str(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
 
 
 def _is_programs(kind: type) -> bool:
@@ -289,6 +277,6 @@ def _of_code(code: CodeType, names: Mapping[str, Any],
 
 def _named(kind: str, name: str, names: Mapping[str, Any], cells: Mapping[str, Any]) -> Any:
     """The value that an instruction loads by name, if it is a module, or was taken from one: a method of an object."""
-    value = names.get(name, _NONE) if kind in _GLOBAL else (
+    value = names.get(name, _NONE) if kind in GLOBAL_LOADS else (
         cells.get(name, _NONE) if kind in _CELL or kind.startswith('LOAD_FAST') else _NONE)
     return value if isinstance(value, ModuleType | BuiltinMethodType | MethodType) else _NONE

@@ -24,8 +24,9 @@ from pyfuncdbg.observers.record.index.decode import (
     text_by_name,
     texts,
 )
+from pyfuncdbg.observers.record.index.state_records import state_number
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
-from pyfuncdbg.observers.record.index.trace_index import Index, LogState, SiteEntry, StaleIndexError
+from pyfuncdbg.observers.record.index.trace_index import Index, LogState, SiteEntry, StaleIndexError, StatePlaces
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
 from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, decode_msgpack, summary_of
 from pyfuncdbg.observers.record.log.columns import Packed
@@ -163,6 +164,8 @@ class _LogIndexing:
                 self._index_waiting()
         elif frame.kind == log_file.NOTE:
             self.index.notes[self.process, frame.start] = None
+        elif frame.kind == log_file.STATE:
+            self.index.states.setdefault(self.process, StatePlaces()).add(state_number(frame.payload), frame.start)
         elif frame.kind == log_file.SOURCE:
             self.index.sources.setdefault(self.process, []).append(frame.start)
         else:

@@ -4,10 +4,12 @@ The inner half of `Trace`, which holds its lock around every use.
 """
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import msgpack
 import numpy as np
@@ -17,6 +19,7 @@ from pyfuncdbg.hooks.call import RunKind, run_title
 from pyfuncdbg.observers.record.array_bytes import array_from, digest
 from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.call_digests import Digests, batch_digests, damage_digests
+from pyfuncdbg.observers.record.index.state_records import CallState, state_fields
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, TableView
 from pyfuncdbg.observers.record.index.trace_index import Index, SiteEntry
 from pyfuncdbg.observers.record.index.trace_sources import TraceSources
@@ -275,6 +278,33 @@ class DecodedLog:
             record = PlanRecord(process, *self._plan(process, plan), len(group), int(runs['id'][group].max()))
             records.append((int(runs['started'][group].max()), record))
         return [record for _, record in sorted(records, key=lambda pair: -pair[0])]
+
+    def call_state(self, row: int) -> CallState:
+        """Decode the state that a call began in.
+
+        Args:
+            row: In `calls`.
+
+        Returns:
+            The state, as far as it was kept.
+
+        Raises:
+            LostRecordError: The call is not in the log any more.
+        """
+        calls = self.calls()
+        process, position, place = (int(calls[name][row]) for name in ('process', 'position', 'place'))
+        fields: dict[str, Any] = {}
+        places = self._index.states.get(process)
+        try:
+            numbers = self._batch(process, position, self._payload(process, position)).state(place)
+        except ValueError:                      # damaged
+            return CallState()
+        for number in numbers:
+            at = places.find(number) if number and places is not None else None
+            if at is not None:
+                with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):      # damaged: not known
+                    fields |= state_fields(self._index.reader(process).record(at).payload)
+        return CallState(**fields, numbers=numbers)
 
     def _payload(self, process: int, position: int) -> bytes | None:
         """The record of a batch that is not remembered.

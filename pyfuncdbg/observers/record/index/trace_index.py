@@ -6,6 +6,7 @@ million calls takes half a second and 300 MB. Filled by `index.indexing`; used b
 from __future__ import annotations
 
 import struct
+from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -116,6 +117,42 @@ class BlobPlaces:
         self._recent.clear()
 
 
+class StatePlaces:
+    """Places of the state records of one log, by number. A call may have one of its own: 16 bytes each."""
+
+    def __init__(self) -> None:
+        self._numbers = array('q')
+        self._positions = array('q')
+        self._order: np.ndarray = np.empty(0, np.int64)
+
+    def add(self, number: int, position: int) -> None:
+        """Add a record.
+
+        Args:
+            number: Of the state.
+            position: Byte of its record in the log.
+        """
+        self._numbers.append(number)
+        self._positions.append(position)
+
+    def find(self, number: int) -> int | None:
+        """Find a record.
+
+        Args:
+            number: Of the state.
+
+        Returns:
+            Byte of its record; None if there is none.
+        """
+        numbers = np.array(self._numbers)
+        if len(self._order) != len(numbers):
+            self._order = np.argsort(numbers, kind='stable')
+        at = int(np.searchsorted(numbers, number, sorter=self._order))
+        if at == len(numbers) or numbers[self._order[at]] != number:
+            return None
+        return self._positions[int(self._order[at])]
+
+
 class Index:
     """The index and the open logs of one trace. One thread at a time.
 
@@ -141,6 +178,7 @@ class Index:
         self.blobs = BlobPlaces()
         self.notes: dict[tuple[int, int], None] = {}
         self.sources: dict[int, list[int]] = {}
+        self.states: dict[int, StatePlaces] = {}
         self.damage: dict[tuple[int, int], str] = {}
         self.damage_counts: dict[int, int] = {}
 

@@ -3,6 +3,7 @@
 Encoding a call by itself costs more than making it; a batch of columns costs a tenth of that, because NumPy packs the
 numbers. Encoded on the writer thread; decoded by readers, who check everything, for a log may be hostile.
 """
+# long: one record, its encoding beside its decoding: a field is in both
 from __future__ import annotations
 
 import itertools
@@ -18,6 +19,7 @@ from pyfuncdbg.observers.record.log import columns
 from pyfuncdbg.observers.record.log.batch_tensors import TYPES, BatchTensors
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, fields_of
+from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE, StateNumbers
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
 
@@ -32,8 +34,9 @@ MOST_TENSORS = 4096
 """Tensors on one side of a call; more are not recorded."""
 
 _FIELDS, _FIELDS_2 = 13, 11
-"""Of a record of calls, in this version of the format and in version 2, which had no flags and sizes. One more, at the end,
-where calls were retried: `retry_of` and `broken_off`."""
+"""Of a record of calls without optional fields, and in version 2 of the format, which had no flags and sizes. At the end one
+more where calls were retried (`retry_of` and `broken_off`), and a second where the states that they began in were kept:
+their numbers, three columns."""
 
 _LIMITS: dict[str, Any] = {'unicode_errors': 'surrogatepass', 'max_array_len': 1 << 17, 'max_map_len': 1 << 12,
                            'max_ext_len': 0, 'strict_map_key': True}
@@ -84,10 +87,12 @@ def encode(calls: Sequence[QueuedCall], tensor: Callable[[Copied | Snapshot], li
     flags = _flags(len(calls), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
                    [row for row, (first, _) in retries if first],
                    tensors.rows_of_descriptions([entry[5] for entry in described]))
+    states = [columns.pack(column) for column in zip(*[call.state for call in calls], strict=True)] \
+        if any([call.state is not NO_STATE for call in calls]) else []
     body: bytes = msgpack.packb(
         [len(calls), [columns.pack(column) for column in numbers], flags, columns.pack(tensors.output_sizes(described)),
          ins.tobytes(), outs.tobytes(), codes, [[code, scalars.tobytes()] for code, scalars in packed.items()], general,
-         *sparse, *([retries] if retries else [])], unicode_errors='surrogatepass')
+         *sparse, *([retries] if retries or states else []), *([states] if states else [])], unicode_errors='surrogatepass')
     return body
 
 
@@ -148,10 +153,11 @@ class Batch:
         layout: Whose its tensors are, and the scalars among them.
         output, error, lost, sources, retries: What some calls printed, raised, could not keep, continue, and how they were
             retried, by row.
+        states: The numbers of the states that they began in, one column for each kind; none where they were not kept.
     """
 
     __slots__ = ('_edges', '_head', '_payload', '_ranks', 'columns', 'count', 'error', 'layout', 'lost', 'output',
-                 'retries', 'sources')
+                 'retries', 'sources', 'states')
 
     def __init__(self, payload: bytes) -> None:
         """Decode and check.
@@ -164,7 +170,7 @@ class Batch:
         before, self._head, self._edges, after = _split_payload(payload)
         self._payload = payload
         numbers, ins, outs, codes, packed = before[1], *before[-4:]
-        output, error, lost, sources, *retries = after
+        output, error, lost, sources, *optional = after
         self.count = count = _check_count(before[0])
         self.columns = [columns.unpack([column], [count]) for column in _check_columns(numbers, count)]
         inputs, outputs = (_array(side, np.dtype('<u2'), count).astype(np.int64) for side in (ins, outs))
@@ -183,7 +189,8 @@ class Batch:
             raise ValueError('wrong number of tensors')
         self.output, self.error = _by_row(output, count), _by_row(error, count)
         self.lost, self.sources = _by_row(lost, count), _by_row(sources, count)
-        self.retries = _by_row(retries[0], count) if retries else {}
+        self.retries = _by_row(optional[0], count) if optional else {}
+        self.states = _check_states(optional[1], count) if len(optional) > 1 else []
 
     def tensors(self, row: int) -> tuple[list[Any], list[Any]]:
         """Inputs and outputs of one call.
@@ -214,6 +221,20 @@ class Batch:
             ValueError: They cannot be read.
         """
         return _resolve_shared(decode_msgpack(self._payload[self._head:self._edges[-1]]))
+
+    def state(self, row: int) -> StateNumbers:
+        """The numbers of the state that one call began in.
+
+        Args:
+            row: Of the call, from 0.
+
+        Returns:
+            `NO_STATE` if it was not kept.
+        """
+        if not self.states:
+            return NO_STATE
+        generators, values, surroundings = [int(column[row]) for column in self.states]
+        return generators, values, surroundings
 
     def summary(self, is_bad: IsBad) -> BatchSummary:
         """Make the search keys of its calls: for records of version 2, which have none.
@@ -277,7 +298,7 @@ def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
     reader = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
     reader.feed(payload)
     try:
-        if reader.read_array_header() not in (_FIELDS, _FIELDS + 1):
+        if reader.read_array_header() not in (_FIELDS, _FIELDS + 1, _FIELDS + 2):
             return Batch(payload).summary(is_bad)
         count, numbers, flags, sizes = (reader.unpack() for _ in range(4))
     except _WRONG as error:
@@ -308,15 +329,15 @@ def decode_msgpack(payload: bytes) -> Any:
 
 def _split_payload(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]]:
     """The fields before the tensor descriptions (two fewer in version 2), where these begin, where each of them does (and
-    the last ends), and the four fields after them, or five with retries."""
+    the last ends), and the four fields after them with the optional ones."""
     try:
         unpacker = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
         unpacker.feed(payload)
         fields = unpacker.read_array_header()
-        if fields not in (_FIELDS + 1, _FIELDS, _FIELDS_2):
+        if fields not in (_FIELDS + 2, _FIELDS + 1, _FIELDS, _FIELDS_2):
             raise ValueError('not a batch of calls')
-        retries = fields == _FIELDS + 1
-        before = [unpacker.unpack() for _ in range(fields - 5 - retries)]
+        optional = max(fields - _FIELDS, 0)
+        before = [unpacker.unpack() for _ in range(fields - 5 - optional)]
         head = unpacker.tell()
         descriptions = unpacker.read_array_header()
         edges = [unpacker.tell()]
@@ -325,7 +346,7 @@ def _split_payload(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]
         for _ in range(descriptions):
             unpacker.skip()
             edges.append(unpacker.tell())
-        after = [unpacker.unpack() for _ in range(4 + retries)]
+        after = [unpacker.unpack() for _ in range(4 + optional)]
         if unpacker.tell() != len(payload):
             raise ValueError('more than a batch of calls')
     except _WRONG as error:
@@ -349,6 +370,12 @@ def _check_columns(fields: Any, count: int) -> list[Packed]:
     if not isinstance(fields, list) or len(fields) != len(COLUMNS):
         raise ValueError('wrong columns')
     return [columns.check(column, count) for column in fields]
+
+
+def _check_states(fields: Any, count: int) -> list[np.ndarray]:
+    if not isinstance(fields, list) or len(fields) != len(NO_STATE):
+        raise ValueError('wrong states')
+    return [columns.unpack([columns.check(column, count)], [count]) for column in fields]
 
 
 def _by_row(items: Any, count: int) -> dict[int, Any]:

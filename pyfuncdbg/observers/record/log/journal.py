@@ -40,7 +40,7 @@ CUT = 'output bytes'
 
 _NAMES = {
     log_file.SITE: 'sites', log_file.PLAN: 'runs', log_file.RUNS: 'runs', log_file.NOTE: 'notes', log_file.PROCESS:
-    'processes', log_file.SOURCE: 'source lines'}
+    'processes', log_file.SOURCE: 'source lines', log_file.STATE: 'states'}
 
 
 class Journal:

@@ -18,10 +18,10 @@ from pyfuncdbg.errors import NotATraceError, TraceError, TraceVersionError
 from pyfuncdbg.observers.record.log import disk_room
 from pyfuncdbg.observers.record.log.descriptor import Descriptor, open_regular
 
-VERSION = 5
+VERSION = 6
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
 
-PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE = range(1, 12)
+PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE, STATE = range(1, 13)
 """Kinds of records."""
 
 MAGIC = b'PFDLOG\r\n'

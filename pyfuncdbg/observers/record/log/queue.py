@@ -18,14 +18,16 @@ from pyfuncdbg.observers.record.log.back_pressure import BackPressure
 from pyfuncdbg.observers.record.log.program_environment import settings
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.records import HOST
+from pyfuncdbg.observers.record.snapshots.call_state import StateNumbers
 from pyfuncdbg.observers.record.snapshots.site_notes import SiteNote
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, TINY, Snapshot, Snapshots
 
 ROW_SIZE = 768
 """Bytes of a queued call. Measured: object, numbers and scalars of one of a function of one scalar take 0.5 KB."""
 
-Running = tuple[Call, Sequence[Any], CaptureState | None]
-"""A call that has not returned, copies of its inputs, and what was in force before its capture began."""
+Running = tuple[Call, Sequence[Any], CaptureState | None, StateNumbers]
+"""A call that has not returned, copies of its inputs, what was in force before its capture began, and the state that it
+began in."""
 
 
 class Losses:
@@ -61,6 +63,7 @@ class Backlog:
         sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
         hosts: Names of those whose environment is noted.
         notes: Stops, breakpoints and other notes, as plain data.
+        states: States that calls begin in, as plain data, and the memory that each takes.
         running: Calls that have not returned, with their input snapshots, by id.
         cap: Length of `rows` at which it overflows.
         mark: Length of `rows` at which the thread of a call looks after the queue; 0 makes the next one do so.
@@ -72,6 +75,8 @@ class Backlog:
 
     __slots__ = ('cap', 'first', 'hosts', 'losses', 'mark', 'notes', 'overflow', 'plan_numbers', 'plans', 'pressure', 'rows',
                  'running', 'runs', 'sites', 'usual_mark', 'wake')
+    __slots__ = ('cap', 'first', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'pressure', 'rows',
+                 'running', 'runs', 'sites', 'states', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
         self.first = next_id()
@@ -81,6 +86,7 @@ class Backlog:
         self.runs: deque[tuple[int, ...]] = deque()
         self.hosts: set[str] = set()
         self.notes: deque[list[Any]] = deque()
+        self.states: deque[list[Any]] = deque()
         self.running: dict[int, Running] = {}
         self.plan_numbers = itertools.count(1)
         self.losses = Losses()
@@ -142,6 +148,7 @@ class Backlog:
             self.drop(self.rows.popleft(), snapshots)
         self.losses.add({'notes': len(self.notes)})
         self.notes.clear()
+        self.states.clear()
         snapshots.pool.clear()
 
     def drop(self, row: QueuedCall, snapshots: Snapshots) -> None:

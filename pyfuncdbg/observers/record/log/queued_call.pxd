@@ -6,7 +6,7 @@ from pyfuncdbg.hooks.call cimport Call
 
 cdef class QueuedCall:
     cdef public long long id, run, site, ordinal, thread, started, finished, forward, parent, retry_of
-    cdef public object inputs, outputs, output, error, lost, sources
+    cdef public object inputs, outputs, output, error, lost, sources, state
     cdef public bint holds_memory, broken_off
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE, StateNumbers
 
 
 class QueuedCall:
@@ -21,10 +22,11 @@ class QueuedCall:
         lost: Counts of what of it had no room; None if all had.
         holds_memory: Whether there may be memory to give back; to look for it takes a third of a writer's time.
         broken_off: Whether `retry` ended it.
+        state: Numbers of the state that it began in.
     """
 
     __slots__ = ('broken_off', 'error', 'finished', 'forward', 'holds_memory', 'id', 'inputs', 'lost', 'ordinal', 'output',
-                 'outputs', 'parent', 'retry_of', 'run', 'site', 'sources', 'started', 'thread')
+                 'outputs', 'parent', 'retry_of', 'run', 'site', 'sources', 'started', 'state', 'thread')
 
     id: int
     run: int
@@ -44,6 +46,7 @@ class QueuedCall:
     holds_memory: bool
     retry_of: int
     broken_off: bool
+    state: StateNumbers
 
     def with_values(self, inputs: Sequence[Any], outputs: Sequence[Any], output: Any, error: Any,
                  lost: dict[str, int] | None) -> QueuedCall:
@@ -90,6 +93,7 @@ def queued_call(call: Call, inputs: Sequence[Any], outputs: Sequence[Any], finis
     row.holds_memory = holds_memory
     row.retry_of = call.retry_of
     row.broken_off = False
+    row.state = NO_STATE
     return row
 
 

@@ -232,7 +232,7 @@ class Writer:
     def _announce(self) -> None:
         """Write the announcements of now, not of those that keep coming; a run is counted before its plan and its sites."""
         backlog, journal = self._backlog, self._journal
-        runs, plans, sites = len(backlog.runs), len(backlog.plans), len(backlog.sites)
+        runs, plans, sites, states = len(backlog.runs), len(backlog.plans), len(backlog.sites), len(backlog.states)
         for _ in range(sites):
             record = backlog.sites[0].record(journal.sources)
             journal.put_sources()
@@ -242,6 +242,10 @@ class Writer:
             number, run, site_ids = backlog.plans[0]
             journal.put(log_file.PLAN, plan_record(number, run, site_ids))
             backlog.plans.popleft()
+        for _ in range(states):
+            journal.put(log_file.STATE, state := backlog.states[0])
+            backlog.states.popleft()
+            self._snapshots.allowance.give(len(state[2]))
         for start in range(0, runs, MOST_ROWS):
             journal.put(log_file.RUNS, run_batch.encode(
                 [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))]))
@@ -263,7 +267,7 @@ class Writer:
         now = time.perf_counter_ns()
         rows: list[QueuedCall] = []
         running = self._backlog.running_calls()
-        for call, inputs, _ in running:
+        for call, inputs, _, state in running:
             if not everything and now - call.started < _LONG_RUNNING:
                 continue
             entries = call.output.entries if call.output is not None else ()
@@ -275,12 +279,13 @@ class Writer:
             self._snapshots.allowance.give(output.charge)
             row = queued_call(call, inputs, (), 0, self._backlog.recorded_forward(call.forward), False)
             row.output = output if entries else None
+            row.state = state
             rows.append(row)
         for start in range(0, len(rows), MOST_ROWS):
             self._announce()
             self._journal.write_calls(rows[start:start + MOST_ROWS], log_file.RUNNING)
         if len(self._output_lengths) > 2 * len(running) + 100:
-            ids = {call.id for call, _, _ in running}
+            ids = {call.id for call, *_ in running}
             self._output_lengths = {i: n for i, n in self._output_lengths.items() if i in ids}
 
 

@@ -25,7 +25,8 @@ from pyfuncdbg.hosts.numpy.ops.random import philox
 from pyfuncdbg.hosts.numpy.ops.random.philox import Distribution, Philox
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
-from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, RANDOM, eager_seed, in_restored_state
 
 _DEFAULT_GRAPH_SEED = 87654321
 """Graph seed that TensorFlow uses where only the op has a seed."""
@@ -34,24 +35,15 @@ _counters: WeakKeyDictionary[Graph, itertools.count[int]] = WeakKeyDictionary()
 """For each graph with a seed, how many ops took theirs from it."""
 
 
-class _EagerSeed:
-    """The global seed of eager code."""
-
-    def __init__(self) -> None:
-        self.value: int | None = None
-
-
-_eager = _EagerSeed()
-
-
 def set_seed(seed: int) -> None:
     """`tf.random.set_seed`: make ops without a seed of their own repeatable; in a graph, for the ops made after it."""
     graph = current_graph()
     if graph is not None:
         graph.seed = seed
         return
-    _eager.value = seed
-    for key in [key for key in EAGER_RESOURCES if isinstance(key, tuple) and key[0] == 'random']:
+    eager_seed.value = seed
+    host.op_draws += 1
+    for key in [key for key in EAGER_RESOURCES if isinstance(key, tuple) and key[0] == RANDOM]:
         del EAGER_RESOURCES[key]
 
 
@@ -61,7 +53,7 @@ def _global_seed(graph: Graph | None) -> int | None:
         if graph.seed is not None or not graph.building_function:
             return graph.seed
         graph = graph.outer
-    return _eager.value
+    return eager_seed.value
 
 
 def _seeds(seed: int | None) -> dict[str, int]:
@@ -87,14 +79,17 @@ _LARGEST = 2**31 - 1
 
 def _next_eager_seed(seed: int) -> int:
     """The seed of the next eager op that has none of its own: Python's `random.Random(seed).randint(0, 2**31 - 1)`."""
+    host.op_draws += 1
+    key = RANDOM, 'seeds'
+
     def make() -> np.random.Generator:
         words = [abs(seed) >> shift & 0xFFFFFFFF for shift in range(0, max(abs(seed).bit_length(), 1), 32)]
         state: Any = np.random.RandomState(words).get_state()
         bits = np.random.MT19937()
         bits.state = {'bit_generator': 'MT19937', 'state': {'key': state[1], 'pos': state[2]}}
-        return np.random.Generator(bits)
+        return in_restored_state(key, np.random.Generator(bits))
 
-    bits = eager_execution().resource(('random', 'seeds'), make).bit_generator
+    bits = eager_execution().resource(key, make).bit_generator
     number = bits.random_raw()
     while number > _LARGEST:
         number = bits.random_raw()
@@ -112,8 +107,9 @@ _SEED_ATTRS = ('seed', 'seed2', '_py_stream')
 
 def _generator(execution: Any, op: str, dtype: Any, attrs: dict[str, int]) -> Philox:
     seeds = attrs['seed'], attrs['seed2']
-    key = ('random', op, str(dtype), *seeds, attrs.get('_py_stream', 0))
-    generator: Philox = execution.resource(key, lambda: Philox.seeded(*seeds))
+    host.op_draws += 1
+    key = (RANDOM, op, str(dtype), *seeds, attrs.get('_py_stream', 0))
+    generator: Philox = execution.resource(key, lambda: in_restored_state(key, Philox.seeded(*seeds)))
     return generator
 
 

@@ -22,6 +22,7 @@ class GraphHost:
     pauses_within = True
     version = ''                                # of the package, which traces hold anyhow
     variables: Sequence[str] = ()
+    op_draws = 0
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value.
@@ -147,6 +148,25 @@ class GraphHost:
         for key, (generator, content) in eager.items():
             generator.bit_generator.state = content
             EAGER_RESOURCES[key] = generator
+
+    def op_generators(self) -> Sequence[tuple[str, Any]]:
+        """The global seed of eager ops, and the generators that they have drawn from.
+
+        Returns:
+            () where no eager op has drawn.
+        """
+        return resources.op_generators()
+
+    def restore_op_generators(self, states: Sequence[tuple[str, Any]]) -> None:
+        """Make the generators of eager ops as they were.
+
+        Args:
+            states: As in a trace.
+
+        Raises:
+            ValueError: They are damaged.
+        """
+        resources.restore_op_generators(states)
 
 
 host = GraphHost()

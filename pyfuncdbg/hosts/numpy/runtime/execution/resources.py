@@ -12,12 +12,67 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.host import ListChanges
 
 UNFOLDED = 'unfolded'
 """A key among the resources of sessions that compute again in each run what depends on constants only."""
 EAGER_RESOURCES: dict[Any, Any] = {}
 """The resources of eager code, by key."""
+
+
+class EagerSeed:
+    """The global seed of eager random ops; None without one."""
+
+    def __init__(self) -> None:
+        self.value: int | None = None
+
+
+eager_seed = EagerSeed()
+RANDOM = 'random'
+"""First element of the keys of generators of random ops: then the op, its dtype, two seeds and the stream; or 'seeds'."""
+_states: dict[Any, Any] = {}
+"""States in which ops will make their generators, by key."""
+def op_generators() -> Sequence[tuple[str, Any]]:
+    """The global seed (under '') and the generators of eager random ops, by name; () where there are none."""
+    keys = [key for key in list(EAGER_RESOURCES) if type(key) is tuple and key[0] == RANDOM]
+    if not keys and eager_seed.value is None:
+        return ()
+    return [('', eager_seed.value), *((' '.join(map(str, key[1:])), EAGER_RESOURCES[key]) for key in keys)]
+
+
+def restore_op_generators(states: Sequence[tuple[str, Any]]) -> None:
+    """Let eager random ops draw from generators in these states, which they make at their next number; see `op_generators`.
+
+    Raises:
+        ValueError: They are damaged.
+    """
+    states_to_come: dict[Any, Any] = {}
+    seed: int | None = None
+    for name, state in states:
+        if not name:
+            if state is not None and type(state) is not int:
+                raise ValueError('the seed of eager ops is damaged')
+            seed = state
+            continue
+        op, *rest = name.split(' ')
+        if rest and len(rest) != 4:
+            raise ValueError(f'no generator of eager ops: {name!r}')
+        key = (RANDOM, op, rest[0], *map(int, rest[1:])) if rest else (RANDOM, op)
+        random_states.generator_in(state, 'Generator')      # checks it
+        states_to_come[key] = state
+    for key in [key for key in EAGER_RESOURCES if type(key) is tuple and key[0] == RANDOM]:
+        del EAGER_RESOURCES[key]
+    _states.clear()
+    _states.update(states_to_come)
+    eager_seed.value = seed
+
+
+def in_restored_state(key: Any, generator: np.random.Generator) -> np.random.Generator:
+    """A generator that an op has made for its first number, in the state that was restored for it, if any."""
+    if (state := _states.pop(key, None)) is not None:
+        random_states.restore(generator, state)
+    return generator
 
 
 def save_content(resource: Any) -> tuple[Any, Any]:

@@ -1,0 +1,28 @@
+"""C types of `call_state.py`."""
+cimport cython
+
+from pyfuncdbg.hooks.call cimport Call, CallSite
+
+
+cdef class SiteState:
+    cdef public object values, code, mark, body
+    cdef public tuple last
+    cdef public long long number, epoch
+    cdef public bint plain
+
+
+cdef class CallStates:
+    cdef object _put, _numbers, _python, _numpy, _python_mark, _numpy_mark, _draws, _errstate, _filters, _first_filter, _folder
+    cdef object _python_words, _numpy_words, _random, _random_state, _gauss, _gauss_next, _bits
+    cdef dict _sites
+    cdef long long _generators, _surroundings, _looked, _epoch, _filter_count, _position, _word
+    cdef long long _numpy_position, _numpy_word, _numpy_gauss
+
+    @cython.locals(site=CallSite, state=SiteState, drawn=bint)
+    cpdef object take(self, Call call)
+    cdef SiteState _new_site(self, object site)
+    cdef object _take_generators(self, object host)
+    @cython.locals(mark=object, body=object)
+    cdef object _take_values(self, SiteState state, object function)
+    cdef object _take_surroundings(self, long long now)
+    cdef long long _record(self, object kind, object body) except -1
