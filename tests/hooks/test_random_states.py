@@ -28,7 +28,8 @@ def numbers(generator: Any) -> list[float]:
     """Normal numbers, of which most generators keep the second of a pair, and 32-bit ones, of which PCG64 keeps half."""
     if isinstance(generator, random.Random):
         return [generator.gauss(0, 1) for _ in range(3)] + [generator.random()]
-    small = generator.integers(0, 9, 3, np.uint32) if isinstance(generator, np.random.Generator) else generator.randint(0, 9, 3)
+    small = (generator.integers(0, 9, 3, np.uint32) if isinstance(generator, np.random.Generator)
+             else generator.randint(0, 9, 3))
     return [*generator.standard_normal(3), *small]
 
 
@@ -77,8 +78,9 @@ def test_another_bit_generator_behind_numpys_functions_is_noticed() -> None:
 
 
 @pytest.mark.parametrize('state', [
-    [], ['python'], ['python', b'', 0, None], ['python', b'1' * 2496, 9999, None], ['python', 7, 7, 7], ['numpy', 'PCG64', {}],
-    ['numpy', 'MT19937', {'key': ['O', b'12345678']}], ['numpy', 'PCG64', {'state': 'x'}], ['numpy', 'os', {}], ['numpy'], [{}]])
+    [], ['python'], ['python', b'', 0, None], ['python', b'1' * 2496, 9999, None], ['python', 7, 7, 7], ['numpy'], [{}],
+    ['numpy', 'PCG64', {}], ['numpy', 'MT19937', {'key': ['O', b'12345678']}], ['numpy', 'PCG64', {'state': 'x'}],
+    ['numpy', 'os', {}]])
 def test_damaged_states_are_refused(state: Any) -> None:
     for make in (GENERATORS['PCG64'], GENERATORS['Random'], GENERATORS['RandomState']):
         with pytest.raises(ValueError):

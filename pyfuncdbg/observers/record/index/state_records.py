@@ -14,6 +14,7 @@ from pyfuncdbg.observers.record.index.decode import list_of, number, text, texts
 from pyfuncdbg.observers.record.log.call_batch import decode_msgpack
 from pyfuncdbg.observers.record.snapshots.call_state import GENERATORS, SURROUNDINGS, VALUES
 
+
 @dataclass(frozen=True, slots=True)
 class GlobalVariable:
     """A global variable that a function reads: its value is encoded, and checked by who makes an object of it."""

@@ -88,7 +88,7 @@ def encode(calls: Sequence[QueuedCall], tensor: Callable[[Copied | Snapshot], li
                    [row for row, (first, _) in retries if first],
                    tensors.rows_of_descriptions([entry[5] for entry in described]))
     states = [columns.pack(column) for column in zip(*[call.state for call in calls], strict=True)] \
-        if any([call.state is not NO_STATE for call in calls]) else []
+        if {call.state for call in calls} != {NO_STATE} else []
     body: bytes = msgpack.packb(
         [len(calls), [columns.pack(column) for column in numbers], flags, columns.pack(tensors.output_sizes(described)),
          ins.tobytes(), outs.tobytes(), codes, [[code, scalars.tobytes()] for code, scalars in packed.items()], general,
