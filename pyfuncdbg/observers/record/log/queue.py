@@ -74,8 +74,6 @@ class Backlog:
     """
 
     __slots__ = ('cap', 'first', 'hosts', 'losses', 'mark', 'notes', 'overflow', 'plan_numbers', 'plans', 'pressure', 'rows',
-                 'running', 'runs', 'sites', 'usual_mark', 'wake')
-    __slots__ = ('cap', 'first', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'pressure', 'rows',
                  'running', 'runs', 'sites', 'states', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
