@@ -12,6 +12,7 @@ import dataclasses
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from types import TracebackType
@@ -171,7 +172,7 @@ class Recorder:
                                     BufferPool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
         shares = self._policy.ops and self._policy.level != 'none'
         shared = SharedArrays(self._snapshots, self._scalars) if shares else None
-        states = CallStates(self._queue_state) if self._policy.level != 'none' else None
+        states = CallStates(partial(self._backlog.put_state, self._snapshots)) if self._policy.level != 'none' else None
         self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, states,
                                   self._restart)
         # The halves of a `Watcher`, called without a frame of this class around them.
@@ -295,13 +296,6 @@ class Recorder:
             Its outputs.
         """
         return watch(self, call, proceed)
-
-    def _queue_state(self, record: list[Any]) -> bool:
-        """Queue the state that calls begin in from now on; False if the queue has no room for it."""
-        if not self._snapshots.charge(len(record[2])):
-            return False
-        self._backlog.states.append(record)
-        return True
 
     def _write_through(self, content: TensorContent) -> list[Any] | None:
         """Write a tensor that has no room in the queue at once; None if it has none on disk either."""

@@ -17,7 +17,7 @@ from plain_host import new_run, new_site, wrapped
 from recorded_script import run_script
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.hooks import chain
+from pyfuncdbg.hooks import chain, random_states
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.record.flight.flight_recorder import FlightRecorder
 from pyfuncdbg.observers.record.records import UNCAUGHT
@@ -241,6 +241,29 @@ def test_threads_lose_and_double_nothing(tmp_path: Path) -> None:
     kept = [numbers(path) for path in recorder.traces]
     assert {50 + 97 * n for n in range(20)} <= set(itertools.chain(*kept))
     assert sum(map(len, kept)) == len(set(itertools.chain(*kept)))
+
+
+def test_the_states_that_its_calls_began_in_are_kept_and_others_forgotten(tmp_path: Path) -> None:
+    numbers_drawn: list[float] = []
+
+    def draws(x: Any) -> list[Any]:
+        numbers_drawn.append(np.random.rand())
+        return [x]
+    call = wrapped(draws, name='draws')
+    recorder = FlightRecorder(tmp_path / 'f.pfd', On(lambda x: x in (500, 900)), before=3, after=2)
+    with recorder:
+        for number in range(1000):
+            call(np.float32(number))
+            assert len(recorder.calls.backlog.states) < 60
+    for path, trip in zip(recorder.traces, (500, 900), strict=True):
+        with Trace.open(path) as trace:
+            kept = trace.calls(kind='python')
+            assert [call.ordinal for call in kept] == list(range(trip - 3, trip + 3))
+            for one in kept:
+                state = trace.call_state(one.number)
+                assert state.generators is not None and state.function[2] == draws.__qualname__ and state.folder == os.getcwd()
+                random_states.restore(np.random.mtrand._rand, state.generators['numpy.random'])
+                assert np.random.rand() == numbers_drawn[one.ordinal]
 
 
 def test_what_is_printed_is_kept_with_its_call(tmp_path: Path) -> None:

@@ -60,10 +60,13 @@ class Ring:
             if self._released:
                 return self._overflow[0](condition)
             rows = self.calls.backlog.rows
-            self._evict(len(rows) - self.capacity)
+            if (surplus := len(rows) - self.capacity) > 0:
+                self._evict(surplus)
+                self._forget_states()
             while not condition():
                 if not rows:
-                    return False
+                    self._forget_states()
+                    return condition()
                 self._evict(1)
             return True
 
@@ -82,6 +85,23 @@ class Ring:
             self._evictions = 0
             self._forget_unused()
 
+    def _forget_states(self) -> None:
+        """Forget the states in which no call of the ring, and none that runs or is to come, has begun."""
+        backlog, states = self.calls.backlog, self.calls.states
+        if states is None:
+            return
+        used = states.numbers_in_force()
+        for row in list(backlog.rows):
+            used.update(row.state)
+        for *_, state in backlog.running_calls():
+            used.update(state)
+        for _ in range(len(backlog.states)):
+            record = backlog.states.popleft()
+            if record[0] in used:
+                backlog.states.append(record)
+            else:
+                self.calls.snapshots.allowance.give(len(record[2]))
+
     def _forget_unused(self) -> None:
         """Forget the runs of no call in the ring, nor of one that runs.
 
@@ -89,7 +109,7 @@ class Ring:
         """
         calls, backlog = self.calls, self.calls.backlog
         rows, running = list(backlog.rows), backlog.running_calls()
-        used = {row.run for row in rows} | {call.run.id for call, _, _ in running}
+        used = {row.run for row in rows} | {call.run.id for call, *_ in running}
         unused = set()
         for _ in range(len(backlog.runs)):
             entry = backlog.runs.popleft()
@@ -102,7 +122,7 @@ class Ring:
             backlog.runs.append(entry)
         self._unused_runs = unused
         if len(backlog.plans) + len(backlog.sites) > _MOST_DESCRIPTIONS:
-            self._forget_descriptions({row.site for row in rows} | {call.site.id for call, _, _ in running})
+            self._forget_descriptions({row.site for row in rows} | {call.site.id for call, *_ in running})
 
     def _forget_descriptions(self, sites: set[int]) -> None:
         """Forget plans of no run that is known, and sites of none of them nor in `sites`."""
@@ -134,6 +154,6 @@ class Ring:
             self._evict(len(backlog.rows) - self.capacity)
             self._released = True
             backlog.overflow, backlog.cap = self._overflow
-            for call, _, _ in backlog.running_calls():
+            for call, *_ in backlog.running_calls():
                 self.calls.announce_again(call.run, call.site)
             return len(backlog.rows)

@@ -8,6 +8,7 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from types import TracebackType
@@ -30,6 +31,7 @@ from pyfuncdbg.observers.record.log.writer import failure_reason
 from pyfuncdbg.observers.record.policy import RecordingPolicy
 from pyfuncdbg.observers.record.recorder import DEPTH, check_budget, queue_limit, watch
 from pyfuncdbg.observers.record.records import Level
+from pyfuncdbg.observers.record.snapshots.call_state import CallStates
 from pyfuncdbg.observers.record.snapshots.site_notes import plain_data
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
@@ -101,7 +103,9 @@ class FlightRecorder:
         backlog = Backlog(queue_limit(self.budget) // 4)
         if before is not None:
             backlog.running = before.running
-        calls = CallRecorder(backlog, self._snapshots, self._policy.scalars, self._capture, None, self._resume_writer)
+        states = CallStates(partial(backlog.put_state, self._snapshots)) if self._policy.level != 'none' else None
+        calls = CallRecorder(backlog, self._snapshots, self._policy.scalars, self._capture, None, states,
+                             self._resume_writer)
         self._ring = Ring(calls, self.before)
         self.calls = calls
         self.on_break_off = calls.on_break_off

@@ -54,7 +54,7 @@ class FlightWindow:
         self._trips = 0
         self.is_broken = False
         backlog = ring.calls.backlog
-        began = [*[row.started for row in list(backlog.rows)], *[call.started for call, _, _ in backlog.running_calls()]]
+        began = [*[row.started for row in list(backlog.rows)], *[call.started for call, *_ in backlog.running_calls()]]
         age = perf_counter_ns() - min(began, default=perf_counter_ns())
         self.path, is_new = create_trace(path, 'number', budget[0], time() - age / 1e9)
         self.path = self.path.resolve()

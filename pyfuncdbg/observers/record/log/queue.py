@@ -135,6 +135,21 @@ class Backlog:
             self.wake.set()
         return len(self.rows) < self.cap or self.overflow(lambda: len(self.rows) < self.cap)
 
+    def put_state(self, snapshots: Snapshots, record: list[Any]) -> bool:
+        """Queue the state that calls begin in from now on; its memory is given back when it is written.
+
+        Args:
+            snapshots: Whose memory it takes.
+            record: Number, kind and content.
+
+        Returns:
+            False if it has no room.
+        """
+        if not self.cap or not snapshots.charge(len(record[2])):
+            return False
+        self.states.append(record)
+        return True
+
     def close(self, snapshots: Snapshots) -> None:
         """Count all queued calls as lost, free their memory and accept no more: the log cannot be written any more.
 

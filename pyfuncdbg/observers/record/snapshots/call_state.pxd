@@ -12,7 +12,7 @@ cdef class SiteState:
 
 
 cdef class CallStates:
-    cdef object _put, _numbers, _python, _numpy, _python_mark, _numpy_mark, _draws, _errstate, _filters, _first_filter, _folder
+    cdef object _put, _python, _numpy, _python_mark, _numpy_mark, _draws, _errstate, _filters, _first_filter, _folder
     cdef object _python_words, _numpy_words, _random, _random_state, _gauss, _gauss_next, _bits
     cdef dict _sites
     cdef long long _generators, _surroundings, _looked, _epoch, _filter_count, _position, _word

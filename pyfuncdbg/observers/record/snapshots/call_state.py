@@ -34,6 +34,8 @@ _MOST_SITES = 1 << 16
 _WORDS = 624
 """Place of a Mersenne Twister's position behind its words, in NumPy."""
 _LONGEST_TEXT = 4096
+_numbers = itertools.count(1)
+"""Of state records, in all traces of this process: a call that began in another trace names none of this one."""
 
 
 class SiteState:
@@ -67,13 +69,12 @@ class CallStates:
     """
 
     __slots__ = ('_bits', '_draws', '_epoch', '_errstate', '_filter_count', '_filters', '_first_filter', '_folder', '_gauss',
-                 '_gauss_next', '_generators', '_looked', '_numbers', '_numpy', '_numpy_gauss', '_numpy_mark',
+                 '_gauss_next', '_generators', '_looked', '_numpy', '_numpy_gauss', '_numpy_mark',
                  '_numpy_position', '_numpy_word', '_numpy_words', '_position', '_put', '_python', '_python_mark',
                  '_python_words', '_random', '_random_state', '_sites', '_surroundings', '_word')
 
     def __init__(self, put: Callable[[list[Any]], bool]) -> None:
         self._put = put
-        self._numbers = itertools.count(1)
         self._sites: dict[int, SiteState] = {}
         self._python = random_states.PythonRandom(random_states.global_generator('random'))
         self._numpy = random_states.NumPyRandom(random_states.global_generator('numpy.random'))
@@ -135,6 +136,14 @@ class CallStates:
             raise_program_error(error)
             return NO_STATE
 
+    def numbers_in_force(self) -> set[int]:
+        """The numbers that calls to come may name.
+
+        Returns:
+            Those of the last calls of all sites.
+        """
+        return {self._generators, self._surroundings, *[state.number for state in list(self._sites.values())]}
+
     def _new_site(self, site: Any) -> SiteState:
         if len(self._sites) > _MOST_SITES:
             self._sites.clear()
@@ -187,7 +196,7 @@ class CallStates:
 
     def _record(self, kind: str, body: bytes) -> int:
         """Queue a record; its number, 0 if there is no room."""
-        number = next(self._numbers)
+        number = next(_numbers)
         return number if self._put([number, kind, body]) else 0
 
 
