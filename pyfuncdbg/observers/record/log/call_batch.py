@@ -3,7 +3,6 @@
 Encoding a call by itself costs more than making it; a batch of columns costs a tenth of that, because NumPy packs the
 numbers. Encoded on the writer thread; decoded by readers, who check everything, for a log may be hostile.
 """
-# long: one record, its encoding beside its decoding: a field is in both
 from __future__ import annotations
 
 import itertools
