@@ -20,6 +20,7 @@ from pyfuncdbg.ui.commands.exports.chrome_trace import write_chrome_trace
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls
 from pyfuncdbg.ui.commands.exports.new_files import NewFiles
+from pyfuncdbg.ui.commands.exports.notebook import notebook_name, write_notebook
 from pyfuncdbg.ui.commands.exports.pytest_file import pytest_file_name, write_pytest_file
 from pyfuncdbg.ui.commands.exports.tensor_archive import write_tensor_archive
 from pyfuncdbg.ui.views.reports.exported_file import exported_file_view
@@ -65,6 +66,8 @@ FORMATS = {
     'json': ExportFormat('.json', 'one object: info, and calls with their values', _text(write_json)),
     'jsonl': ExportFormat('.jsonl', 'a line of JSON for each call, with its values', _text(write_json_lines)),
     'npz': ExportFormat('.npz', 'values of tensors', _archive),
+    'notebook': ExportFormat('.ipynb', 'cells that make a call again on its recorded inputs', write_notebook, notebook_name,
+                             frozenset({'with_source'}), needs_call=True),
     'pytest': ExportFormat('.py', 'a test of the function on the recorded inputs', write_pytest_file, pytest_file_name,
                            frozenset(OPTIONS), needs_call=True),
 }
@@ -154,8 +157,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                                                                "a test that of the function)")
     parser.add_argument('--shrink', action='store_true', help='of a test: reduce the inputs while the call fails alike, '
                                                               "by calls of the program's function in another process")
-    parser.add_argument('--with-source', action='store_true', help='of a test: hold the recorded source of a function that '
-                                                                   'cannot be imported; read it before you run it')
+    parser.add_argument('--with-source', action='store_true', help='of a test or notebook: hold the recorded source of a '
+                                                                   'function that cannot be imported; read it first')
 
 
 EXPORT = Command('export', 'write a file for another program: Perfetto, pandas, NumPy, pytest', 'keep', _export,

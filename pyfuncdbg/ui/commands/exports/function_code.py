@@ -36,6 +36,7 @@ class FunctionCode:
         folder: From which its module is imported, '' if any interpreter finds it.
         fixture: Name of an object that the user has to make, whose method or which itself is called; ''.
         object_class: Its class.
+        parameters: Names of the parameters for the inputs, as far as they are known.
         remarks: What the user should know before the function is imported.
     """
 
@@ -45,6 +46,7 @@ class FunctionCode:
     folder: str = ''
     fixture: str = ''
     object_class: str = ''
+    parameters: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -100,7 +102,8 @@ class FunctionCodes:
                        "statements, so what trains belongs under `if __name__ == '__main__':`.",)
         imports, assignment = _import_lines(folder, module, first, own, site.filename)
         code = FunctionCode('.'.join([own, *rest]), imports, assignment,
-                            '' if folder in _INSTALLED or 'site-packages' in folder else folder, remarks=remarks)
+                            '' if folder in _INSTALLED or 'site-packages' in folder else folder,
+                            parameters=_parameters(site, definition, inputs), remarks=remarks)
         return _of_object(code, site, definition, inputs)
 
     def _own_name(self, name: str, source: tuple[str, str]) -> str:
@@ -170,6 +173,15 @@ def _bound_arguments(site: SiteRecord, definition: _Definition, most: int, input
     return int(is_method and first == ['self'] and (most > inputs or definition.node.args.vararg is not None))
 
 
+def _parameters(site: SiteRecord, definition: _Definition, inputs: int) -> tuple[str, ...]:
+    """Names of the parameters that get the inputs."""
+    if definition.node is None:
+        return ()
+    names = [each.arg for each in (*definition.node.args.posonlyargs, *definition.node.args.args)]
+    bound = _bound_arguments(site, definition, len(names), inputs)
+    return tuple(names[bound:bound + inputs])
+
+
 def _decorators(definition: _Definition) -> set[str]:
     assert definition.node is not None, 'the caller has looked'
     return {each.id for each in definition.node.decorator_list if isinstance(each, ast.Name)}
@@ -195,7 +207,7 @@ def _of_object(code: FunctionCode, site: SiteRecord, definition: _Definition, in
     fixture = owner.rpartition('.')[2].lower()
     fixture += '_' * (keyword.iskeyword(fixture) or fixture == owner)
     method = '' if is_object else f'.{code.expression.rpartition(".")[2]}'
-    remark = f'The recording has no objects: let the fixture `{fixture}` return the {owner} that the program makes.'
+    remark = f'The recording has no objects: make `{fixture}`, the {owner} of the program, where the file says so.'
     return replace(code, expression=fixture + method, fixture=fixture, object_class=owner, remarks=(*code.remarks, remark))
 
 

@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls
 from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
-from pyfuncdbg.ui.commands.exports.generated_code import folder_line, recorded_line, sentence
-from pyfuncdbg.ui.commands.exports.recorded_case import CaseShape, RecordedCase, stored_case, values_of_case
+from pyfuncdbg.ui.commands.exports.generated_code import file_stem, folder_line, recorded_line, sentence, word
+from pyfuncdbg.ui.commands.exports.recorded_case import CaseShape, CaseValues, RecordedCase, collect_cases
 from pyfuncdbg.ui.commands.exports.reduction_process import reduce_inputs
-from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueArchive, ValueForm
+from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueForm
 
 RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'importlib', 'message', 'ml_dtypes', 'name_of', 'np', 'pytest',
             'raised', 're', 'result', 'runpy', 'strings', 'sys', 'tf')
@@ -63,10 +64,7 @@ _NAME_OF = '''def name_of(kind):
 
 def pytest_file_name(calls: ExportedCalls) -> str:
     """'test_norm_17': the name of the file for these calls, without its suffix."""
-    chosen = calls.chosen or ()
-    numbers = [chosen[0].number, chosen[-1].number][:len(chosen)] if chosen else []
-    return '_'.join(['test', *({_word(call.site.function): None for call in chosen} if len({
-        call.site.function for call in chosen}) == 1 else ['calls']), *map(_word, numbers)])
+    return f'test_{file_stem(calls.chosen or ())}'
 
 
 def write_pytest_file(job: ExportJob) -> Written:
@@ -82,28 +80,17 @@ def write_pytest_file(job: ExportJob) -> Written:
     path = job.files.path
     if path.suffix != '.py':
         raise CommandError(f'{str(path)!r}: a test file ends in .py, such as -o {path.stem}.py')
-    chosen = list(job.calls)
-    if job.shrink and len(chosen) > 1:
-        raise CommandError(f'--shrink reduces the inputs of one call, and {len(chosen)} were chosen')
+    if job.shrink and len(job.calls.chosen or ()) > 1:
+        raise CommandError(f'--shrink reduces the inputs of one call, and {len(job.calls.chosen or ())} were chosen')
     codes = FunctionCodes(trace, RESERVED, with_source=job.with_source)
-    cases: list[RecordedCase] = []
-    refused: list[str] = []
     shrunk: list[str] = []
-    file, values = job.files.text(), path.with_suffix('.npz')
-    with ValueArchive(job.files.binary(values)) as archive:
-        for call in chosen:
-            try:
-                case = values_of_case(call, codes)
-                if job.shrink:
-                    case, remark = reduce_inputs(call, case)
-                    shrunk.append(remark)
-                cases.append(stored_case(call, case, archive))
-            except CommandError as error:
-                if len(chosen) == 1:
-                    raise
-                refused.append(str(error))
-    if not cases:
-        raise CommandError(f'none of the {len(chosen)} calls can be tested. The first of them: {refused[0]}')
+
+    def shrink(call: CallRecord, values: CaseValues) -> CaseValues:
+        less, remark = reduce_inputs(call, values)
+        shrunk.append(remark)
+        return less
+    file = job.files.text()
+    cases, refused = collect_cases(job, codes, shrink if job.shrink else None)
     remarks = *shrunk, *dict.fromkeys(remark for case in cases for remark in case.shape.function.remarks)
     file.write(_text_of(cases, recorded_line(trace.info()), remarks, job))
     return Written(len(cases), skipped=len(refused), remarks=(*remarks, *refused[:1]))
@@ -155,7 +142,7 @@ def _fixture(function: FunctionCode) -> str:
 def _test(shape: CaseShape, group: Sequence[RecordedCase], names: set[str]) -> str:
     """One test: of one call, or of several as parameters."""
     one = group[0] if len(group) == 1 else None
-    name = f'test_{_word(shape.function.expression)}' + (f'_{_word(one.number)}' if one is not None else '')
+    name = f'test_{word(shape.function.expression)}' + (f'_{word(one.number)}' if one is not None else '')
     while name in names:
         name += '_'
     names.add(name)
@@ -228,8 +215,3 @@ def _support(groups: dict[CaseShape, list[RecordedCase]]) -> list[str]:
         parts.append(_CHECK.replace('{special}', special).replace('{array}', _OF_TENSOR if tensors else _ARRAY)
                      .replace('{cast}', ', cast=False' * tensors))
     return parts
-
-
-def _word(text: str) -> str:
-    """'Model_loss' of 'Model.loss': as part of a name."""
-    return re.sub(r'\W+', '_', text, flags=re.ASCII).strip('_')[:60] or 'function'

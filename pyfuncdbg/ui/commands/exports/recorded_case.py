@@ -1,6 +1,7 @@
 """A recorded call as a case of a generated test: expressions for its inputs and expected outputs."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.ui.commands.exports.export_job import ExportJob
 from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
 from pyfuncdbg.ui.commands.exports.generated_code import sentence
 from pyfuncdbg.ui.commands.exports.value_archive import ValueArchive, ValueForm, stored_array, value_of
@@ -122,6 +124,41 @@ def stored_case(call: CallRecord, values: CaseValues, archive: ValueArchive) -> 
     error = values.error
     shape = CaseShape(values.function, values.arguments, expected, values.tensors, error.type if error else '')
     return RecordedCase(call.number, _title(call, values), shape, error.message if error else '')
+
+
+Change = Callable[[CallRecord, CaseValues], CaseValues]
+
+
+def collect_cases(job: ExportJob, codes: FunctionCodes,
+                  change: Change | None = None) -> tuple[list[RecordedCase], list[str]]:
+    """The cases of the calls of an export; their values go into the archive beside its file.
+
+    Args:
+        job: The export.
+        codes: Imports the functions.
+        change: Gives other values for a call.
+
+    Returns:
+        The cases, and why calls of a range have none.
+
+    Raises:
+        CommandError: None of the calls can be made again; of a single one the reason.
+    """
+    cases: list[RecordedCase] = []
+    refused: list[str] = []
+    chosen = list(job.calls)
+    with ValueArchive(job.files.binary(job.files.path.with_suffix('.npz'))) as archive:
+        for call in chosen:
+            try:
+                values = values_of_case(call, codes)
+                cases.append(stored_case(call, values if change is None else change(call, values), archive))
+            except CommandError as error:
+                if len(chosen) == 1:
+                    raise
+                refused.append(str(error))
+    if not cases:
+        raise CommandError(f'none of the {len(chosen)} calls can be made again. The first of them: {refused[0]}')
+    return cases, refused
 
 
 def _refuse_untestable(call: CallRecord) -> None:

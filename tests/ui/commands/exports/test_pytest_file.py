@@ -167,8 +167,8 @@ def test_a_range_is_a_test_for_each_function_with_its_calls_as_parameters(trace:
 
 def test_an_object_is_made_by_the_user(trace: Path, tmp_path: Path) -> None:
     result = export(trace, f'{number_of(trace, "Model.loss")} -o {tmp_path}/test_loss.py')
-    assert result.remarks == ('The recording has no objects: let the fixture `model` return the Model that the program '
-                              'makes.',)
+    assert result.remarks == ('The recording has no objects: make `model`, the Model of the program, where the file says '
+                              'so.',)
     path = tmp_path / 'test_loss.py'
     path.write_text(re.sub('raise NotImplementedError.*', 'return Model(2)', path.read_text()))
     assert run_pytest(tmp_path)[0] == 0
@@ -260,7 +260,7 @@ def test_calls_of_which_there_is_no_test(tmp_path: Path) -> None:
         export(tmp_path / 'ops.pfd', '')
     with pytest.raises(CommandError, match=r"a test file ends in \.py, such as -o test\.py"):
         export(tmp_path / 'ops.pfd', f'{python} -o {tmp_path}/test.npz')
-    with Trace.open(tmp_path / 'ops.pfd') as trace, pytest.raises(CommandError, match='is an option of pytest'):
+    with Trace.open(tmp_path / 'ops.pfd') as trace, pytest.raises(CommandError, match='is an option of notebook or pytest'):
         execute('export csv --with-source', Context(trace))
 
 
