@@ -75,6 +75,7 @@ class FlightRecorder:
         check_budget(budget)
         self.path = Path(path)
         self.trigger = trigger
+        self._trips = trigger.trips
         self.before, self.after, self.keep_most = before, after, keep_most
         self.memory, self.budget = memory, budget
         self._policy = RecordingPolicy(level, max(full_limit, 0), ops)
@@ -108,6 +109,7 @@ class FlightRecorder:
                              self._resume_writer)
         self._ring = Ring(calls, self.before)
         self.calls = calls
+        self.on_begin = self._begin_remembered if self.trigger.remembers else calls.on_begin
         self.on_break_off = calls.on_break_off
 
     def start(self) -> FlightRecorder:
@@ -179,17 +181,9 @@ class FlightRecorder:
         """
         return watch(self, call, proceed)
 
-    def on_begin(self, call: Call) -> Running:
-        """Copy the inputs of a call that begins.
-
-        Args:
-            call: The call.
-
-        Returns:
-            Its entry among the running calls.
-        """
-        if self.trigger.remembers:
-            self.trigger.begin(call)
+    def _begin_remembered(self, call: Call) -> Running:
+        """`on_begin` of a trigger that looks back at earlier calls."""
+        self.trigger.begin(call)
         return self.calls.on_begin(call)
 
     def on_return(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
@@ -200,7 +194,7 @@ class FlightRecorder:
             kept: Its entry, from `on_begin`.
             outputs: As the function returned them.
         """
-        if self.trigger.trips(call, outputs, None):
+        if self._trips(call, outputs, None):
             self._trip(call, lambda calls: calls.on_return(call, kept, outputs))
             return
         calls = self._calls_for(call)
@@ -216,7 +210,7 @@ class FlightRecorder:
             kept: Its entry, from `on_begin`.
             error: With its traceback.
         """
-        if self.trigger.trips(call, None, error):
+        if self._trips(call, None, error):
             self._trip(call, lambda calls: calls.on_error(call, kept, error))
             return
         calls = self._calls_for(call)
