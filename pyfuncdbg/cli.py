@@ -134,7 +134,7 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
     _debug(options)
     if options.breaks:
         recorded_program.tell_unhit()
-    recorded_program.begin(path, program.argv, budget=budget, ops=options.ops)
+    recorded_program.begin(path, program.argv, **recorded_program.recording_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
 
@@ -148,7 +148,7 @@ def _flown(options: argparse.Namespace, flight: FlightOptions, program: Program,
     _debug(options)
     if options.breaks:
         recorded_program.tell_unhit()
-    recorded_program.begin_flight(path, program.argv, flight, budget=budget, ops=options.ops)
+    recorded_program.begin_flight(path, program.argv, flight, **recorded_program.recording_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
 
@@ -213,7 +213,7 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     from pyfuncdbg.ui.inspector.hosting.host import take_terminal
     take_terminal()
     _debug(options)
-    recorded_program.begin(path, program.argv, budget=budget, ops=options.ops, report=False)
+    recorded_program.begin(path, program.argv, **recorded_program.recording_options(options, budget), report=False)
     if options.breaks:
         recorded_program.note_unhit()
     if options.hosted >= 0:

@@ -1,6 +1,6 @@
 """What an armed flight recorder costs, where nothing trips: `python tests/benchmarks/bench_flight.py`.
 
-Against a recorder of the same calls in the same run, both less the bare calls: in time of the program's thread, and in that of
+Against a recorder of the same calls in the same run, both less the bare calls: time of the program's thread, and that of
 all threads, for a recorder has one that writes. With the real TensorFlow too, where it is installed.
 """
 from __future__ import annotations

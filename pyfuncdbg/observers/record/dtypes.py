@@ -48,6 +48,18 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
+def is_dtype_name(name: str) -> bool:
+    """Whether a name is that of a type of numbers.
+
+    Args:
+        name: Any text.
+
+    Returns:
+        True for 'float32', 'bfloat16', 'datetime64[ns]'.
+    """
+    return name in _EXTENDED or _PLAIN.fullmatch(name) is not None
+
+
 @lru_cache(maxsize=1024)
 def dtype_of(name: str) -> np.dtype[Any]:
     """The little-endian element type of a recorded tensor.

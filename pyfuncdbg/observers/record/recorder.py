@@ -30,11 +30,12 @@ from pyfuncdbg.observers.record import fork
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Backlog, charge
+from pyfuncdbg.observers.record.log.queue import Backlog, Running, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
-from pyfuncdbg.observers.record.policy import RecordingPolicy
-from pyfuncdbg.observers.record.records import OPS, Level
+from pyfuncdbg.observers.record.policy import recording_policy
+from pyfuncdbg.observers.record.records import OPS
+from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
@@ -125,7 +126,7 @@ class Recorder:
     """For hosts: it never pauses a run nor changes a value."""
 
     def __init__(self, path: str | os.PathLike[str], *, budget: int = 256 << 20, full_limit: int = 64 << 10,
-                 level: Level = 'stats', ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee',
+                 level: str = 'stats', every: int = 1, ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee',
                  exist: Exist = 'error') -> None:
         """Prepare; nothing is written before `start`.
 
@@ -135,7 +136,9 @@ class Recorder:
                 first, then prints, then whole calls, and all of it is counted. An almost full disk is a smaller budget;
                 calls wait for a slow one, for 5 s at most without progress.
             full_limit: At level 'stats', tensors up to this many bytes are kept whole.
-            level: What is kept of each tensor.
+            level: What is kept of each tensor: 'none', 'stats' or 'full'; or rules by site or element type, of which the
+                first that fits counts: 'loss=full,float64=none,*=stats'.
+            every: Record each so manieth call of a site. The others are counted, and kept where they raise.
             ops: Also record every graph node.
             capture: What calls print is recorded and printed; 'only' recorded; or with 'off' only printed.
             exist: What to do if `path` exists: 'error', unless it is an empty folder; 'number' takes the first free of
@@ -145,19 +148,19 @@ class Recorder:
             TraceError: The budget, the level or `exist` is none.
         """
         check_budget(budget)
-        policy = RecordingPolicy(level, max(full_limit, 0), ops)
+        policy = recording_policy(level, full_limit, ops, every)
         if exist not in EXIST:
             raise TraceError(f'exist={exist!r}: expected one of {", ".join(map(repr, EXIST))}')
         self.path = Path(path)
         self._exist: Exist = exist
         self.budget = budget
         self._policy = policy
-        self.summaries = level == 'stats' and not policy.full_limit
+        self.summaries = level == 'stats' and not policy.full_limit and not policy.is_selective
         """For hosts: counts of a graph node's values are enough."""
         self._op_cost = op_cost.total()
         self.kinds = policy.kinds
         self._queue_limit = queue_limit(budget)
-        self._scalars = policy.scalars
+        self._scalars = policy.scalars(policy.usual)
         self._capture = Capture(capture) if capture != 'off' else None
         self._writer: Writer | None = None
         self._state: Literal['new', 'on', 'off'] = 'new'
@@ -168,16 +171,19 @@ class Recorder:
     def _reset(self) -> None:
         """An empty queue and nothing announced: at the start, and in a forked child."""
         self._backlog = Backlog(self._queue_limit // 4)
-        self._snapshots = Snapshots(self._policy.level, self._policy.full_limit, Allowance(self._queue_limit // 2),
+        level, shares = self._policy.usual.level, self._policy.ops and not self._policy.is_selective
+        self._snapshots = Snapshots(level, self._policy.full_limit, Allowance(self._queue_limit // 2),
                                     BufferPool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
-        shares = self._policy.ops and self._policy.level != 'none'
-        shared = SharedArrays(self._snapshots, self._scalars) if shares else None
-        states = CallStates(partial(self._backlog.put_state, self._snapshots)) if self._policy.level != 'none' else None
+        shared = SharedArrays(self._snapshots, self._scalars) if shares and level != 'none' else None
+        states = CallStates(partial(self._backlog.put_state, self._snapshots)) if self._policy.keeps_values else None
         self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, states,
                                   self._restart)
         # The halves of a `Watcher`, called without a frame of this class around them.
-        self.on_begin, self.on_return = self.calls.on_begin, self.calls.on_return
-        self.on_error, self.on_break_off = self.calls.on_error, self.calls.on_break_off
+        halves = SelectiveCalls(self.calls, self._policy) if self._policy.is_selective else self.calls
+        self.on_begin: Callable[[Call], Running | None] = halves.on_begin
+        self.on_return: Callable[[Call, Any, Outputs], None] = halves.on_return
+        self.on_error: Callable[[Call, Any, BaseException], None] = halves.on_error
+        self.on_break_off: Callable[[Call, Any], None] = halves.on_break_off
 
     def start(self) -> Recorder:
         """Create the trace and install the hooks.

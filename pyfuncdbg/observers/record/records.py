@@ -27,6 +27,9 @@ OPS, TRIP, UNCAUGHT, UNHIT, HOST = 'ops', 'trip', 'uncaught', 'unhit', 'host'
 """Kinds of notes: what it cost a framework to hand over its ops, a call that a flight recorder was to keep, the exception
 that ended the program, breakpoints that stopped nothing, the version and settings of a host."""
 
+UNSAMPLED = 'unsampled calls'
+"""Kind of losses: calls that a sample has left out."""
+
 RAISED_AS = ', raised as '
 """In its text between the error of a function and the class that the program got of it."""
 

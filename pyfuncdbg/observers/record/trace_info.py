@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.op_cost import OpCost
-from pyfuncdbg.observers.record.records import NoteRecord
+from pyfuncdbg.observers.record.records import UNSAMPLED, NoteRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +98,8 @@ class TraceInfo:
     machine: str = ''
     settings: dict[str, str] = field(default_factory=dict)
     trips: tuple[Trip, ...] = ()
+
+    @property
+    def lost_calls(self) -> int:
+        """Calls that were made and are not in the trace, by budget, window or sample."""
+        return self.dropped.get('calls', 0) + self.dropped.get(UNSAMPLED, 0)

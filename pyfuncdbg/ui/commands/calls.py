@@ -29,7 +29,7 @@ def _list(context: Context, args: argparse.Namespace) -> CallListing:
     sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
     known = labels_by_site(context.trace.sites())
     which = {call.number: one for call in calls if (one := known.get((call.site.process, call.site.id))) is not None}
-    return CallListing(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0),
+    return CallListing(calls, context.trace.count(**where), filters, sort, context.trace.info().lost_calls,
                        which)
 
 

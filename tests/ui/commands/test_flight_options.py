@@ -71,6 +71,14 @@ def test_a_mistake_in_the_condition_starts_nothing(tmp_path: Path) -> None:
     assert done.returncode == 2 and 'bad condition' in done.stderr and done.stdout == ''
 
 
+def test_levels_and_a_sample_of_the_command_line(tmp_path: Path) -> None:
+    done = flown(tmp_path, '--level', 'float64=none,Py*=full', '--every', '7')
+    assert done.returncode == 0 and 'not kept: unsampled calls 25' in done.stderr
+    with Trace.open(tmp_path / 'prog.pfd') as trace:
+        assert [call.ordinal for call in trace.calls()] == [0, 7, 14, 21, 28]
+        assert {call.inputs[0].level for call in trace.calls()} == {'full'}
+
+
 def test_the_same_in_a_program(tmp_path: Path) -> None:
     recorder = pyfuncdbg.record(tmp_path / 'x.pfd', keep_on='has_nan(out)', before=3, after=1, keep_most=2)
     assert isinstance(recorder, FlightRecorder)

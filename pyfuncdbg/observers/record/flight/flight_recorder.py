@@ -28,9 +28,9 @@ from pyfuncdbg.observers.record.flight.trigger import Trigger
 from pyfuncdbg.observers.record.flight.window import FlightWindow
 from pyfuncdbg.observers.record.log.queue import ROW_SIZE, Backlog, Running, charge
 from pyfuncdbg.observers.record.log.writer import failure_reason
-from pyfuncdbg.observers.record.policy import RecordingPolicy
+from pyfuncdbg.observers.record.policy import recording_policy
 from pyfuncdbg.observers.record.recorder import DEPTH, check_budget, queue_limit, watch
-from pyfuncdbg.observers.record.records import Level
+from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
 from pyfuncdbg.observers.record.snapshots.site_notes import plain_data
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
@@ -51,7 +51,7 @@ class FlightRecorder:
 
     def __init__(self, path: str | os.PathLike[str], trigger: Trigger, *, before: int = 200, after: int = 50,
                  keep_most: int = 10, memory: int = 64 << 20, budget: int = 256 << 20, full_limit: int = 64 << 10,
-                 level: Level = 'stats', ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee') -> None:
+                 level: str = 'stats', ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee') -> None:
         """Prepare; nothing is written before the first trip.
 
         Args:
@@ -78,7 +78,7 @@ class FlightRecorder:
         self._trips = trigger.trips
         self.before, self.after, self.keep_most = before, after, keep_most
         self.memory, self.budget = memory, budget
-        self._policy = RecordingPolicy(level, max(full_limit, 0), ops)
+        self._policy = recording_policy(level, full_limit, ops, 1)
         self.kinds = self._policy.kinds
         self.traces: list[Path] = []
         self.missed = 0
@@ -95,7 +95,7 @@ class FlightRecorder:
     def _begin(self) -> None:
         """An empty ring in fresh memory: at the start, and in a forked child."""
         self._snapshots = Snapshots(
-            self._policy.level, self._policy.full_limit, Allowance(self.memory // 2), BufferPool(self.memory // 4),
+            self._policy.usual.level, self._policy.full_limit, Allowance(self.memory // 2), BufferPool(self.memory // 4),
             lambda condition: self._ring.calls.backlog.overflow(condition), self._write_through)
         self._arm(None)
 
@@ -104,13 +104,20 @@ class FlightRecorder:
         backlog = Backlog(queue_limit(self.budget) // 4)
         if before is not None:
             backlog.running = before.running
-        states = CallStates(partial(backlog.put_state, self._snapshots)) if self._policy.level != 'none' else None
-        calls = CallRecorder(backlog, self._snapshots, self._policy.scalars, self._capture, None, states,
+        usual = self._policy.usual
+        states = CallStates(partial(backlog.put_state, self._snapshots)) if self._policy.keeps_values else None
+        calls = CallRecorder(backlog, self._snapshots, self._policy.scalars(usual), self._capture, None, states,
                              self._resume_writer)
+        halves = SelectiveCalls(calls, self._policy) if self._policy.is_selective else calls
         self._ring = Ring(calls, self.before)
-        self.calls = calls
-        self.on_begin = self._begin_remembered if self.trigger.remembers else calls.on_begin
-        self.on_break_off = calls.on_break_off
+        self._calls_and_halves = calls, halves              # read at once: another thread may be closing a trace
+        self.on_begin: Callable[[Call], Any] = self._begin_remembered if self.trigger.remembers else halves.on_begin
+        self.on_break_off: Callable[[Call, Any], None] = halves.on_break_off
+
+    @property
+    def calls(self) -> CallRecorder:
+        """The recorder that has the queue now."""
+        return self._calls_and_halves[0]
 
     def start(self) -> FlightRecorder:
         """Install the hook.
@@ -181,10 +188,10 @@ class FlightRecorder:
         """
         return watch(self, call, proceed)
 
-    def _begin_remembered(self, call: Call) -> Running:
+    def _begin_remembered(self, call: Call) -> Any:
         """`on_begin` of a trigger that looks back at earlier calls."""
         self.trigger.begin(call)
-        return self.calls.on_begin(call)
+        return self._calls_and_halves[1].on_begin(call)
 
     def on_return(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
         """Keep a call that has returned, and ask the trigger.
@@ -195,10 +202,9 @@ class FlightRecorder:
             outputs: As the function returned them.
         """
         if self._trips(call, outputs, None):
-            self._trip(call, lambda calls: calls.on_return(call, kept, outputs))
+            self._trip(call, lambda halves: halves.on_return(call, kept, outputs))
             return
-        calls = self._calls_for(call)
-        calls.on_return(call, kept, outputs)
+        self._halves_for(call).on_return(call, kept, outputs)
         if self._window is not None or self._resting:
             self._advance()
 
@@ -211,21 +217,20 @@ class FlightRecorder:
             error: With its traceback.
         """
         if self._trips(call, None, error):
-            self._trip(call, lambda calls: calls.on_error(call, kept, error))
+            self._trip(call, lambda halves: halves.on_error(call, kept, error))
             return
-        calls = self._calls_for(call)
-        calls.on_error(call, kept, error)
+        self._halves_for(call).on_error(call, kept, error)
         if self._window is not None or self._resting:
             self._advance()
 
-    def _calls_for(self, call: Call) -> CallRecorder:
-        """The recorder that queues the end of a call, which may have begun with another, or its run be forgotten."""
-        calls = self.calls
+    def _halves_for(self, call: Call) -> CallRecorder | SelectiveCalls:
+        """What queues the end of a call; that may have begun with another, or its run be forgotten."""
+        calls, halves = self._calls_and_halves
         if call.run.id not in calls.known_runs or call.site.id not in calls.known_sites:
             calls.announce_again(call.run, call.site)
-        return calls
+        return halves
 
-    def _trip(self, call: Call, finish: Callable[[CallRecorder], None]) -> None:
+    def _trip(self, call: Call, finish: Callable[[CallRecorder | SelectiveCalls], None]) -> None:
         """Open a trace, or keep the one that is open for longer, and queue the call there: no other thread evicts it."""
         with self._lock:
             window = self._window
@@ -236,10 +241,10 @@ class FlightRecorder:
                 if window is None:
                     self.missed += 1
                     self._resting = self.after + 1 if self._resting else 0
-                    finish(self._calls_for(call))
+                    finish(self._halves_for(call))
                     return
             window.note_trip(call)
-            finish(self._calls_for(call))
+            finish(self._halves_for(call))
             window.secure()
             self._close_if_done(window)
 
@@ -248,7 +253,7 @@ class FlightRecorder:
         self._is_opening = True
         try:
             window = FlightWindow(self.path, ring, self.trigger.text, self.after,
-                            (self.budget, self.budget - queue_limit(self.budget)), self._policy.facts(self.budget))
+                                  (self.budget, self.budget - queue_limit(self.budget)), self._policy.facts(self.budget))
         except (TraceError, OSError) as error:
             if not self._is_failure_told:
                 self._is_failure_told = True

@@ -5,7 +5,7 @@ from pyfuncdbg.observers.record.snapshots.snapshot_memory cimport Allowance
 
 
 cdef class Snapshots:
-    cdef public object _wait_for, _write_through, level, pool, full_limit
+    cdef public object _wait_for, _write_through, level, limits, pool, full_limit
     cdef public Allowance allowance
     cdef public list _newest
     cdef public Py_ssize_t _small

@@ -15,6 +15,7 @@ from numpy import ndarray
 from pyfuncdbg.hooks.host import READERS, Host
 from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue, ValueSummary
 from pyfuncdbg.observers.record.array_bytes import digest
+from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
@@ -90,11 +91,11 @@ Taken = Any
 class Snapshots:
     """Takes snapshots by one policy, for one recorder. Any thread."""
 
-    __slots__ = ('_newest', '_small', '_wait_for', '_write_through', 'allowance', 'full_limit', 'level', 'pool')
+    __slots__ = ('_newest', '_small', '_wait_for', '_write_through', 'allowance', 'full_limit', 'level', 'limits', 'pool')
 
     def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: BufferPool,
                  wait_for: Callable[[Callable[[], bool]], bool],
-                 write_through: Callable[[TensorContent], list[Any] | None]) -> None:
+                 write_through: Callable[[TensorContent], list[Any] | None], limits: dict[str, int] | None = None) -> None:
         """Set the policy.
 
         Args:
@@ -104,12 +105,14 @@ class Snapshots:
             pool: Buffers for large ones.
             wait_for: Waits for the writer until a condition is met; False if it will not be.
             write_through: Writes a tensor at once and describes it; None if it has no room on disk.
+            limits: By name of an element type, bytes up to which a tensor of it is kept whole; -1 to keep nothing of it.
         """
         self._wait_for = wait_for
         self._write_through = write_through
         self.level = level
         self.full_limit = LARGEST if level == 'full' else full_limit
-        self._small = -1 if level == 'none' else min(self.full_limit, _SMALL)
+        self.limits = limits
+        self._small = -1 if level == 'none' or limits else min(self.full_limit, _SMALL)
         self.allowance = allowance
         self.pool = pool
         self._newest: list[Copied | None] = [None] * _NEWEST
@@ -121,6 +124,17 @@ class Snapshots:
             It shares the memory of this one.
         """
         return Snapshots('full', 0, self.allowance, self.pool, self._wait_for, self._write_through)
+
+    def at_level(self, level: Level, full_limit: int, limits: dict[str, int] | None) -> Snapshots:
+        """The same with another policy.
+
+        Args:
+            level, full_limit, limits: As at the start.
+
+        Returns:
+            It shares the memory of this one.
+        """
+        return Snapshots(level, full_limit, self.allowance, self.pool, self._wait_for, self._write_through, limits)
 
     def take_all(self, values: Sequence[Any], host: Host, scalars: frozenset[type]) -> Sequence[Taken]:
         """Take snapshots of one side of a call.
@@ -233,9 +247,15 @@ class Snapshots:
         if array.dtype.hasobject:
             return self._take_objects(array)
         snapshot = Snapshot(array.dtype, array.shape, array.nbytes)
-        if self.level != 'none':
-            self._copy(array, snapshot)
+        limit = self._limit_of(dtype_name(array.dtype))
+        if limit >= 0:
+            self._copy(array, snapshot, limit)
         return snapshot
+
+    def _limit_of(self, dtype: str) -> int:
+        """Bytes up to which a tensor of a type is kept whole; -1 if nothing is kept of it."""
+        limit = -1 if self.level == 'none' else self.full_limit
+        return limit if self.limits is None else self.limits.get(dtype, limit)
 
     def take_shared(self, array: np.ndarray, size: int) -> Snapshot | None:
         """Take a snapshot that calls share, in a pooled buffer.
@@ -263,11 +283,11 @@ class Snapshots:
             snapshot.note = f'more than {self.full_limit} bytes'
         return snapshot
 
-    def _copy(self, array: np.ndarray, snapshot: Snapshot) -> None:
+    def _copy(self, array: np.ndarray, snapshot: Snapshot, limit: int) -> None:
         size = snapshot.nbytes
-        snapshot.keep = size <= self.full_limit
+        snapshot.keep = size <= limit
         if not snapshot.keep:
-            snapshot.note = f'more than {self.full_limit} bytes' if self.full_limit else ''
+            snapshot.note = f'more than {limit} bytes' if limit else ''
         if size <= TINY:
             snapshot.data = array.tobytes()
         elif (snapshot.keep or size <= self.allowance.limit // 4) and self.charge(size):
@@ -306,13 +326,14 @@ class Snapshots:
     def _take_objects(self, array: np.ndarray) -> Snapshot:
         """Text is copied by reference, for bytes and str are immutable; of other objects only the shape is taken."""
         snapshot = Snapshot(array.dtype, array.shape, array.nbytes)
-        if self.level == 'none' or array.size > self.full_limit or array.dtype.names is not None:
+        limit = self._limit_of(STRING)
+        if array.size > limit or array.dtype.names is not None:
             return snapshot
         elements = array.ravel().tolist()
         if set(map(type, elements)) <= {bytes, str}:
             snapshot.dtype = np.dtype('S')
             snapshot.nbytes = sum(map(len, elements))
-            snapshot.keep = snapshot.nbytes <= self.full_limit
+            snapshot.keep = snapshot.nbytes <= limit
             if snapshot.keep:
                 charge = snapshot.nbytes + 8 * len(elements)
                 if self.charge(charge):

@@ -59,6 +59,8 @@ def flight_options(options: argparse.Namespace) -> FlightOptions | None:
         numbers[name] = int(text)
     if options.keep_on is None:
         return None
+    if options.every is not None:
+        raise UsageError('run: --every cannot be combined with --keep-on, which tests every call')
     if options.live or options.ui == 'inspector':
         raise UsageError('run: --keep-on cannot be combined with the full screen, which shows a whole trace')
     return FlightOptions(options.keep_on, numbers)

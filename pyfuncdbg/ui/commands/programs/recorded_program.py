@@ -5,14 +5,16 @@ so that nothing the program did to this one (its own `rich.py`, a closed stdout,
 """
 from __future__ import annotations
 
+import argparse
 import atexit
 import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from pyfuncdbg.errors import NoRoomError
+from pyfuncdbg.errors import NoRoomError, UsageError
 from pyfuncdbg.hooks.own_process import without_debugger
 from pyfuncdbg.hosts import await_imports
 from pyfuncdbg.ui.commands.byte_size import byte_size
@@ -47,6 +49,24 @@ def budget_of(option: str | None, settings: Configuration) -> int | None:
     return byte_size(text) if option is not None or text else None
 
 
+def recording_options(options: argparse.Namespace, budget: int | None) -> dict[str, Any]:
+    """The options of a recorder that `run` was given.
+
+    Raises:
+        UsageError: A number is none.
+    """
+    given: dict[str, Any] = {'ops': options.ops}
+    if budget is not None:
+        given['budget'] = budget
+    if options.level is not None:
+        given['level'] = options.level
+    if options.every is not None:
+        if not options.every.isdecimal() or int(options.every) < 1:
+            raise UsageError(f'run: --every {options.every!r} is not an integer from 1 on')
+        given['every'] = int(options.every)
+    return given
+
+
 def folder_in(settings: Configuration) -> Path:
     """The folder that the user's configuration names for traces, made if need be; else the current one."""
     folder = traces_folder(settings)
@@ -65,26 +85,25 @@ def give_up(path: Path) -> None:
         path.rmdir()
 
 
-def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bool = False, report: bool = True) -> None:
+def begin(path: Path, argv: Sequence[str], *, report: bool = True, **options: Any) -> None:
     """Record every wrapped call of this process until the interpreter's exit, where the report is drawn.
 
     Args:
         path: Folder of the trace, to be made.
         argv: The program's `sys.argv`, which it gets now: the trace says what was run.
-        budget: Bytes that the trace may take; None for the recorder's own limit.
-        ops: Record graph nodes too.
         report: Whether to draw it; the inspector shows the trace itself.
+        **options: As for `Recorder`.
 
     On a full disk the program runs unrecorded, and a line says so.
 
     Raises:
-        TraceError: The trace cannot be made there, or the budget is too small.
+        TraceError: The trace cannot be made there, or an option is not valid.
     """
     from pyfuncdbg.hooks.notice import say
     from pyfuncdbg.observers.record.recorder import Recorder
     from pyfuncdbg.observers.record.records import UNCAUGHT
     sys.argv = list(argv)
-    recorder = Recorder(path, ops=ops) if budget is None else Recorder(path, ops=ops, budget=budget)
+    recorder = Recorder(path, **options)
     try:
         recorder.start()
     except NoRoomError as error:
@@ -110,14 +129,14 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
     atexit.register(finish)
 
 
-def begin_flight(path: Path, argv: Sequence[str], options: FlightOptions, *, budget: int | None = None,
-                 ops: bool = False) -> None:
+def begin_flight(path: Path, argv: Sequence[str], flight: FlightOptions, **options: Any) -> None:
     """Keep the calls around those where a condition holds, until the interpreter's exit; nothing else is written.
 
     Args:
         path: NAME.pfd of the traces.
-        argv, budget, ops: As for `begin`; the budget is of each trace.
-        options: What is kept.
+        argv: As for `begin`.
+        flight: What is kept.
+        **options: As for `FlightRecorder`, of each trace.
 
     Raises:
         CommandError: It is no condition.
@@ -125,9 +144,7 @@ def begin_flight(path: Path, argv: Sequence[str], options: FlightOptions, *, bud
     """
     from pyfuncdbg.observers.record.records import UNCAUGHT
     sys.argv = list(argv)
-    given = {} if budget is None else {'budget': budget}
-    recorder = flight_recorder(path, options.condition, ops=ops, **options.numbers, **given)
-    recorder.start()
+    recorder = flight_recorder(path, flight.condition, **flight.numbers, **options).start()
     await_imports()
 
     def finish() -> None:
