@@ -29,7 +29,7 @@ from pyfuncdbg.hooks import chain
 
 class Arrays:
     """A host whose values are NumPy arrays."""
-    name = 'arrays'
+    name, version, variables = 'arrays', '', ()
     def to_numpy(self, value): return np.asarray(value)
     def from_numpy(self, array, like): return array.copy()
     def call_again(self, site, inputs): return [site.function(*inputs)]
