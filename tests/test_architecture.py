@@ -484,6 +484,28 @@ def wordy(source: str, path: str) -> list[str]:
     return found
 
 
+def stale_docs(source: str, path: str) -> list[str]:
+    """Arguments and attributes in docstrings that the function or class does not have."""
+    found = []
+    for node in nodes(source):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if isinstance(node, ast.ClassDef):
+            names = set(re.findall(r'\w+', ast.unparse([part for part in node.body if not _is_text(part)])))  # type: ignore[arg-type]
+        else:
+            names = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+        for section in re.findall(r'^(Args|Attributes):\n((?: {4}.*\n?|\n)+)', ast.get_docstring(node) or '', re.MULTILINE):
+            inherited = isinstance(node, ast.ClassDef) and node.bases and section[0] == 'Attributes'
+            listed = re.findall(r'^ {4}(\w+(?:, \w+)*): ', section[1], re.MULTILINE)
+            stale = [name for line in listed for name in line.split(', ') if name not in names and not inherited]
+            found += [f'{path}:{node.lineno}: the docstring of {node.name} has {name}, which is not there' for name in stale]
+    return found
+
+
+def _is_text(part: ast.stmt) -> bool:
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+
+
 def incomplete_docs(source: str, path: str) -> list[str]:
     """Public functions whose docstring lacks a parameter, the value (`Returns:`, `Yields:` or a first line that is a phrase
     for it), or `Raises:` of a `raise`."""
@@ -582,6 +604,11 @@ def test_docstrings_of_what_others_build_on_are_complete() -> None:
     paths = [path for name in COMPLETE_DOCS for path in sorted(PACKAGE.glob(name))]
     found = [complaint for path in paths for complaint in incomplete_docs(path.read_text(), name_of(path))]
     assert len(paths) > len(COMPLETE_DOCS) and not found, '\n'.join(found)
+
+
+def test_docstrings_name_arguments_and_attributes_that_are_there() -> None:
+    found = [complaint for path in sources() for complaint in stale_docs(path.read_text(), name_of(path))]
+    assert not found, '\n'.join(found)
 
 
 def test_nothing_swallows_every_exception_without_a_reason() -> None:
@@ -811,6 +838,29 @@ def test_an_incomplete_docstring_is_seen(doc: str, lacks: str) -> None:
     assert incomplete_docs(source, 'a.py') == [f'a.py:1: the docstring of f lacks {lacks}']
     assert incomplete_docs(source.replace('def f', 'def _f'), 'a.py') == []
     assert incomplete_docs('def f(x: int) -> int:\n    "The square of `x`."', 'a.py') == []
+
+
+def test_a_stale_docstring_is_seen() -> None:
+    source = '''
+class C:
+    """A thing.
+
+    Attributes:
+        left, right: Of it.
+    """
+    left = 0
+
+def f(x, *y):
+    """A value.
+
+    Args:
+        x: A number.
+        *y: More.
+        z: Gone.
+    """
+'''
+    assert stale_docs(source, 'a.py') == ['a.py:2: the docstring of C has right, which is not there',
+                                          'a.py:10: the docstring of f has z, which is not there']
 
 
 def test_a_long_function_is_seen_unless_it_says_why() -> None:

@@ -68,7 +68,7 @@ class LeftoverThreads:
     Args:
         recorder: Of a cell that is over; it sees no other calls from now on.
         threads: Left by the cell.
-        began: When the cell began: runs of its time are its own.
+        started: When the cell began: runs of its time are its own.
     """
 
     passive = True

@@ -66,7 +66,7 @@ class RefVariableOrder:
 
     Args:
         nodes: Of the plan.
-        control_flow: Those of them in conditions and loops: they may run several times, or not at all.
+        flowing: Those of them in conditions and loops: they may run several times, or not at all.
         effects: Those that have effects.
         feeds, fetches: Names of tensors.
 

@@ -114,7 +114,7 @@ class _CallHits:
     Attributes:
         numbers: Of the hits, in order, the first of them that is kept.
         execution: Id of the newest execution.
-        met: How many hits that has had.
+        count: The number of its hits.
     """
 
     __slots__ = ('count', 'execution', 'numbers')

@@ -87,7 +87,6 @@ class NodeCard:
         dumps: Newest calls with what was kept of them, if asked for.
         frames: The creation stack, outermost first; `sources` are their lines.
         constant: What a constant holds.
-        everything: Attributes and the stack are wanted in full.
     """
 
     name: str

@@ -58,8 +58,8 @@ class Broker:
 
     Attributes:
         lost: What a stop decides once the user is lost: 'cont' or 'abort'.
-        wanted: Who is asked: 'auto' and 'inspector' pick by priority, 'prompt' among those in which commands are typed,
-            'none' logs and goes on.
+        front_end_name: 'auto' and 'inspector' pick a front end by priority, 'prompt' one of those for typed
+            commands, 'none' logs and goes on.
         on_log: Called with a stop at which no front end can ask the user.
         asking: The front end that has the prompt now.
     """

@@ -58,9 +58,9 @@ class KernelCells:
 
     Args:
         kernel: It.
-        begun: Called at the beginning of a cell, on its thread; not of a cell that another one runs.
+        on_begin: Called at the beginning of a cell, on its thread; not of a cell that another one runs.
         stopped: Whether a thread waits to be asked about.
-        ended: Called at the end of a cell, as `begun` at its beginning.
+        on_end: Called at the end of a cell, as `on_begin` at its beginning.
     """
 
     def __init__(self, kernel: Any, on_begin: Callable[[], None], stopped: Callable[[], bool],

@@ -46,11 +46,11 @@ def batch(self: Any, batch_size: Any, drop_remainder: Any = False, num_parallel_
 
 def padded_batch(self: Any, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None,
                  drop_remainder: Any = False, name: str | None = None) -> Any:
-    """The same for elements of different shapes: what is missing is filled.
+    """Batches of elements of different shapes, padded to one shape.
 
     Raises:
         ValueError: A shape does not fit, or has no rank.
-        TypeError: A value is of another dtype, or something in an element is no tensor.
+        TypeError: A padding value has another dtype, or part of an element is no tensor.
     """
     specs = structure.leaves(self.element_spec)
     for leaf in specs:
@@ -75,7 +75,7 @@ def padded_batch(self: Any, batch_size: Any, padded_shapes: Any = None, padding_
 
 
 def _at(spec: Any, values: Any) -> list[Any]:
-    """The value for each leaf: from a structure of values, or one for all."""
+    """The value for each leaf of a spec, from a structure of values or from one value for all."""
     if not structure.is_row(spec):
         return [values]
     if isinstance(spec, dict) and isinstance(values, dict):
@@ -129,7 +129,7 @@ def unbatch(self: Any, name: str | None = None) -> Any:
 
 def window(self: Any, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False,
            name: str | None = None) -> Any:
-    """Datasets of `size` elements; the next one begins `shift` elements later and takes every `stride`-th."""
+    """Windows of `size` elements, each `stride` after the last, as datasets; each begins `shift` after the one before."""
     counts = [convert_to_tensor(value, dtypes.int64, name=word) for word, value in
               (('size', size), ('shift', size if shift is None else shift), ('stride', stride))]
     flag = convert_to_tensor(drop_remainder, dtypes.bool, name='drop_remainder')
@@ -140,13 +140,13 @@ def window(self: Any, size: Any, shift: Any = None, stride: Any = 1, drop_remain
 
 @dataset_op('BatchDatasetV2')
 def _batch(source: ElementSource, size: Any, whole_only: Any) -> ElementSource:
-    """`size` elements stacked; a smaller rest at the end, or none of it with `whole_only`."""
+    """`size` elements stacked; the last batch may be smaller, with `whole_only` it is dropped."""
     return _batched(source, 'BatchV2', size, whole_only, _stacked)
 
 
 @dataset_op('PaddedBatchDatasetV2', 'N')
 def _padded_batch(source: ElementSource, size: Any, *rest: Any, N: int) -> ElementSource:
-    """The same, filled up to one shape: shapes (-1: as large as the largest), fill values, and `whole_only`."""
+    """Padded batches: shapes (-1: the largest size in the batch), padding values, and `whole_only`."""
     shapes, values = [np.asarray(shape).tolist() for shape in rest[:N]], rest[N:2 * N]
     return _batched(source, 'PaddedBatchV2', size, rest[2 * N],
                     lambda place, rows: _padded(place, rows, shapes[place], values[place]))
@@ -204,7 +204,7 @@ def _text(shape: Sequence[int]) -> str:
 
 
 def _padded(place: int, rows: Sequence[Any], sizes_wanted: Sequence[int], fill: Any) -> Any:
-    """Rows stacked in a shape (-1: as large as the largest), with a fill value around them."""
+    """Rows stacked in a shape (-1: the largest size among them), with a padding value around them."""
     arrays = [np.asarray(value) for value in rows]
     if any(value.ndim != len(sizes_wanted) for value in arrays):
         raise invalid(f'All elements in a batch must have the same rank as the padded shape for component{place}: '
@@ -245,7 +245,7 @@ def _unbatch(source: ElementSource) -> ElementSource:
 
 @dataset_op('WindowDataset')
 def _window(source: ElementSource, size: Any, shift: Any, stride: Any, whole_only: Any) -> ElementSource:
-    """Windows of `size` elements, as datasets; the next one begins `shift` elements later and takes every `stride`-th."""
+    """Windows of `size` elements, each `stride` after the last, as datasets; each begins `shift` after the one before."""
     for name, value in (('size', size), ('shift', shift), ('stride', stride)):
         if int(value) < 1:
             raise invalid(f'Window {name} must be greater than zero.')
@@ -257,7 +257,7 @@ def _window(source: ElementSource, size: Any, shift: Any, stride: Any, whole_onl
 
 
 class _Windows:
-    """Reading of windows: elements are kept until no window needs them any more."""
+    """Reading of windows: elements are buffered until no later window needs them."""
 
     def __init__(self, upstream: Pull, span: int, shift: int, stride: int, whole_only: bool) -> None:
         self._upstream = upstream

@@ -32,7 +32,7 @@ def zip_datasets(cls: Any, *args: Any, datasets: Any = None, name: str | None = 
     """One element of each of a structure of datasets, side by side.
 
     Raises:
-        TypeError: There is nothing to zip, or something that is no dataset.
+        TypeError: There are no datasets, or a leaf is no dataset.
     """
     if not args and datasets is None:
         raise TypeError('Must pass at least one dataset to `zip`.')
@@ -73,7 +73,7 @@ def concatenate(self: Any, dataset: Any, name: str | None = None) -> Any:
 
 def choose_from_datasets(cls: Any, datasets: Sequence[Any], choice_dataset: Any,
                          stop_on_empty_dataset: bool = True) -> Any:
-    """An element of the dataset whose number `choice_dataset` gives, for each such number.
+    """For each number in `choice_dataset` the next element of the dataset with this index.
 
     Raises:
         TypeError: `choice_dataset` has elements other than int64 numbers.
@@ -136,7 +136,7 @@ def _concatenate(first: ElementSource, second: ElementSource) -> ElementSource:
 
 @dataset_op('ZipDataset')
 def _zip(*sources: ElementSource) -> ElementSource:
-    """One element of each, side by side, as long as all have one."""
+    """Tuples of one element of each source; ends with the shortest."""
     def start(reading: DatasetReading, path: str) -> Pull:
         pulls = [source.open(reading, f'{path}::Zip[{i}]') for i, source in enumerate(sources)]
         return lambda: tuple([value for pull in pulls for value in pull()])
@@ -176,7 +176,7 @@ def _choose(numbers: ElementSource, *sources: ElementSource, stop_on_empty_datas
 
 @dataset_op('SampledNumbers', stateful=True)
 def _sample(weights: Any, seed: Any, seed2: Any) -> ElementSource:
-    """Random numbers with given probabilities, without end."""
+    """Infinitely many random numbers of given probabilities."""
     def start(reading: DatasetReading, path: str) -> Pull:
         generator = seeded_generator((int(seed), int(seed2)))
         return lambda: (np.int64(generator.choice(len(weights), p=weights)),)

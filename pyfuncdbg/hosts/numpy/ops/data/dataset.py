@@ -27,9 +27,9 @@ class Dataset:
 
     Args:
         variant_tensor: The tensor that represents it.
-        element_spec: What an element looks like.
+        element_spec: The spec of an element.
         kind: Name of its kind, for `repr`.
-        inputs: The datasets it is made of.
+        inputs: The datasets it is derived from.
     """
 
     def __init__(self, variant_tensor: Tensor, element_spec: Any, kind: str = '_VariantDataset',
@@ -99,14 +99,14 @@ class Dataset:
         return self._set_options
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """The same with options."""
+        """The dataset with these options."""
         dataset = type(self)(self._variant_tensor, self._spec, '_OptionsDataset', [self])
         dataset._set_options = self._set_options.merge(options)
         return dataset
 
     def _derived(self, op: str, spec: Any, kind: str, *inputs: Any, others: Sequence[Dataset] = (), name: str | None = None,
                  **attrs: Any) -> Any:
-        """A dataset made of this one."""
+        """A dataset derived from this one."""
         variant = apply(op, (self._variant_tensor, *inputs), {**attrs, **output_attrs(spec)}, name)
         return type(self)(variant, spec, kind, [self, *others])
 
@@ -139,7 +139,7 @@ class Dataset:
         """The result of a function from dataset to dataset.
 
         Raises:
-            TypeError: It gives none.
+            TypeError: The function returns no dataset.
         """
         result = transformation_func(self)
         if not isinstance(result, Dataset):
@@ -148,7 +148,7 @@ class Dataset:
 
     # ------------------------------------------------------------------ order and number
     def repeat(self, count: Any = None, name: str | None = None) -> Any:
-        """The elements `count` times, by default without end."""
+        """The elements `count` times, by default infinitely often."""
         return self._counted('RepeatDataset', '_RepeatDataset', 'count', -1 if count is None else count, name)
 
     def take(self, count: Any, name: str | None = None) -> Any:
@@ -160,7 +160,7 @@ class Dataset:
         return self._counted('SkipDataset', '_SkipDataset', 'count', count, name)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Any:
-        """The same, with up to `buffer_size` elements got before they are asked for, on a thread."""
+        """The elements, up to `buffer_size` of them read ahead on a thread."""
         size = -1 if buffer_size is None else buffer_size
         return self._counted('PrefetchDataset', '_PrefetchDataset', 'buffer_size', size, name)
 
@@ -182,27 +182,27 @@ class Dataset:
                              reshuffle_each_iteration=reshuffle_each_iteration is not False)
 
     def cache(self, filename: Any = '', name: str | None = None) -> Any:
-        """The same, kept in memory from the first whole reading on.
+        """The elements, cached in memory after the first complete reading.
 
         Raises:
-            NotImplementedError: A file is asked for.
+            NotImplementedError: `filename` is given.
         """
         if not isinstance(filename, str) or filename:
             raise NotImplementedError('pyfuncdbg caches datasets in memory only; call cache() without a file name')
         return self._derived('CacheDatasetV2', self._spec, 'CacheDataset', name=name)
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Any:
-        """The elements with their numbers before them."""
+        """Pairs of number and element."""
         return type(self).zip((type(self).range(start, dtypes.int64.max, name=name), self))
 
     def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Any:
-        """Batches of another size."""
+        """The elements of batches in batches of another size."""
         return self.unbatch(name).batch(batch_size, drop_remainder, name=name)
 
 
 for _name, _member in vars(Dataset).items():
     _function = getattr(_member, '__func__', _member)
-    if isinstance(_function, FunctionType):     # maybe of another module: Python's errors name it, pickle looks it up
+    if isinstance(_function, FunctionType):     # maybe of another module; errors and pickle use its qualified name
         _function.__module__, _function.__name__, _function.__qualname__ = __name__, _name, f'Dataset.{_name}'
 
 

@@ -1,6 +1,6 @@
 """Functions over the elements of a dataset: traced once as by `tf.function`, run once per element.
 
-The run knows the element's index, so that a debugger can say which element a Python function in it works on. Called on the
+The run knows the element's index, so that a debugger can tell the element of a call. Called on the
 thread that pulls, or on one of a pool.
 """
 from __future__ import annotations
@@ -36,9 +36,9 @@ class ElementFunction:
     """A traced function of elements.
 
     Attributes:
-        trace: The trace; what it captures is an input of the dataset's node.
-        spec: Of what it returns.
-        structure: What it returned while it was traced.
+        trace: The trace; captured tensors are inputs of the dataset's node.
+        spec: Of the results.
+        structure: The structure of the results when it was traced.
     """
 
     def __init__(self, function: Callable[..., Any], element_specs: Sequence[Any], what: str, unpacked: bool = True) -> None:
@@ -48,10 +48,10 @@ class ElementFunction:
             function: The user's function.
             element_specs: Specs of its arguments.
             what: 'Dataset.map()', for messages.
-            unpacked: A tuple is several arguments where it is the only one.
+            unpacked: A tuple as only argument is unpacked to several.
 
         Raises:
-            TypeError: It cannot be called, or it returns something that is no element.
+            TypeError: It is not callable, or its result can be no element.
         """
         if not callable(function):
             raise ValueError(f'Argument `func` must be a callable. Received func={function} (of type {type(function)})')
@@ -91,7 +91,7 @@ class ElementFunction:
 
 
 def _as_element(result: Any, what: str) -> Any:
-    if isinstance(result, list):                # most likely an op's several outputs: not to be stacked
+    if isinstance(result, list):                # most likely the outputs of an op: not to be stacked
         result = tuple(result)
     try:
         return structure.as_element(result)
@@ -100,11 +100,11 @@ def _as_element(result: Any, what: str) -> Any:
 
 
 class ElementStep:
-    """A function with what it captured, as one transformation calls it.
+    """A function with the values of its captured tensors, called by one transformation.
 
     Args:
         trace: The function.
-        captured: Values of what it captures.
+        captured: Values of the captured tensors.
         kind: Name of the transformation, such as 'Map'.
         depth: How many transformations are before it.
     """
@@ -122,13 +122,13 @@ class ElementStep:
         """Call the function for one element.
 
         Args:
-            reading: Whose element it is.
+            reading: The reading that the element is of.
             path: The names of the transformations from the iterator to this one.
             index: Of the element.
             values: The element.
 
         Raises:
-            OpError: A node of it failed; the user's own exception is its cause.
+            OpError: A node of the function failed; the user's exception is its cause.
         """
         trace = self.trace
         plan = trace.plan(False)

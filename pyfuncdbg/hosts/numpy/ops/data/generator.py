@@ -1,6 +1,6 @@
-"""Python generators as datasets. Each element comes from a Python function of a node, which debuggers see as such.
+"""Python generators as datasets. A Python function of a node yields each element, which debuggers see as a call.
 
-As in TensorFlow, the generator is kept by a number that is passed through the graph.
+As in TensorFlow, the graph passes the generator on by a number.
 """
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 def from_generator(cls: Any, generator: Callable[..., Any], output_types: Any = None, output_shapes: Any = None,
                    args: Any = None, output_signature: Any = None, name: str | None = None) -> Any:
-    """The elements that `generator(*args)` yields, begun anew for each reading.
+    """The elements that `generator(*args)` yields; each reading calls it again.
 
     Raises:
-        TypeError: It cannot be called, or types are missing, given twice or none.
+        TypeError: It is not callable, or types are missing, given twice or invalid.
     """
     if not callable(generator):
         raise TypeError('`generator` must be a Python callable.')
@@ -75,7 +75,7 @@ def _spec(types: Any, shapes: Any) -> Any:
 
 
 def _shapes(types: Any, shapes: Any) -> list[TensorShape]:
-    """The shapes at the places of the types; a tuple of sizes is a shape there."""
+    """The shapes for a structure of types, flattened; a tuple of sizes is one shape."""
     if not structure.is_row(types):
         return [TensorShape(shapes)]
     if isinstance(types, dict):
@@ -84,14 +84,14 @@ def _shapes(types: Any, shapes: Any) -> list[TensorShape]:
 
 
 class _Generators:
-    """The generators that are being read, by number."""
+    """Active generators by number."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
         self._running: dict[int, Iterator[Any]] = {}
 
     def begin(self, generator: Iterator[Any]) -> Any:
-        """Keep one; its number."""
+        """Register a generator; its number."""
         number = next(self._numbers)
         self._running[number] = generator
         return np.int64(number)
@@ -101,7 +101,7 @@ class _Generators:
         return next(self._running[int(number)])
 
     def drop(self, number: Any) -> None:
-        """Forget one."""
+        """Remove a generator."""
         self._running.pop(int(number), None)
 
 
@@ -176,7 +176,7 @@ class _Yielding:
 
 
 def _generator_label(generator: Any) -> str:
-    """For who may not call it again."""
+    """The label of a generator in `takes_from`: it must not be called again."""
     return f'generator {getattr(generator, "__qualname__", type(generator).__name__)}'
 
 

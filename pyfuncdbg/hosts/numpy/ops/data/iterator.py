@@ -25,13 +25,13 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
 
 
 def output_attrs(spec: Any) -> dict[str, Any]:
-    """The attrs that say what ops give whose outputs are an element."""
+    """The attrs that declare the output types of ops that return an element."""
     types = structure.types_of(spec)
     return {'output_types': [dtype for dtype, _ in types], 'output_shapes': [shape for _, shape in types]}
 
 
 def tensors(element: Element, spec: Any) -> Any:
-    """An element's values as eager tensors, put together."""
+    """An element's values as eager tensors, packed in its structure."""
     if len(element) == 1 and hasattr(element[0], 'dtype'):
         return structure.element_of(spec, (EagerTensor(element[0]),))
     return structure.element_of(spec, [EagerTensor(value) if hasattr(value, 'dtype') else EagerTensor(value, variant)
@@ -59,15 +59,15 @@ class ReadDataset(Protocol):
 
 
 class OwnedIterator:
-    """Iterator over a dataset; threads that work for it end when it is gone.
+    """Iterator over a dataset; its worker threads end when it is garbage-collected.
 
     Args:
-        dataset: What to read.
-        resource: An iterator that is there already.
-        element_spec: Of that one.
+        dataset: To read.
+        resource: An existing iterator resource.
+        element_spec: The spec of its elements.
 
     Attributes:
-        element_spec: What an element looks like.
+        element_spec: The spec of an element.
     """
 
     def __init__(self, dataset: ReadDataset | None = None, resource: Tensor | None = None, element_spec: Any = None) -> None:
@@ -96,7 +96,7 @@ class OwnedIterator:
 
         Raises:
             StopIteration: There is none.
-            OpError: A function on the way failed.
+            OpError: A function of the pipeline failed.
         """
         if self._cursor is None or context.current_graph() is not None:
             return self._symbolic_next()
@@ -112,7 +112,7 @@ class OwnedIterator:
 
         Raises:
             OutOfRangeError: There is none.
-            OpError: A function on the way failed.
+            OpError: A function of the pipeline failed.
         """
         try:
             return self.__next__()
@@ -152,7 +152,7 @@ class OwnedIterator:
 
 
 def _locate_error(error: OpError, op: str, count: int = 1) -> OpError:
-    """An error of an eager iterator with TensorFlow's words around it."""
+    """An error of an eager iterator with TensorFlow's text around its message."""
     if not error.located:
         error.locate(None, None, f'{{{{function_node __wrapped__{op}_output_types_{count}_device_{DEVICE}}}}} '
                                  f'{error.message} [Op:{op}] name: ')
@@ -192,16 +192,16 @@ class Optional:
 
     @staticmethod
     def empty(element_spec: Any) -> Optional:
-        """An optional without."""
+        """An optional without an element."""
         return Optional(apply('OptionalNone', ()), element_spec)
 
 
 def over(iterator: OwnedIterator, stop: Callable[[], Any] | None, body: Callable[[Any], Any], state: VariableState,
          options: dict[str, Any]) -> None:
-    """Run a block for each element: a loop of the graph that goes on while the iterator gives something.
+    """Run a block for each element: a loop of the graph until the iterator ends.
 
     Args:
-        iterator: What is read.
+        iterator: The iterator.
         stop: Whether to go on, where the loop has a `break` or `return`.
         body: Takes one element.
         state: The variables that it changes.

@@ -1,4 +1,4 @@
-"""Iterator resources, and the ops that make one, begin to read a dataset, and get elements.
+"""Iterator resources, and the ops that create them, initialize them with a dataset and get elements.
 
 Sessions and functions run them; eager iterators call the resource directly. On the thread of the run.
 """
@@ -27,7 +27,7 @@ _UNINITIALIZED = ('GetNext() failed because the iterator has not been initialize
 
 
 class Cursor:
-    """Cursor of an iterator in its dataset; threads that work for it end with it."""
+    """Cursor of an iterator in its dataset; its worker threads end with it."""
 
     __slots__ = ('__weakref__', '_lock', '_pull', '_reading')
 
@@ -48,8 +48,8 @@ class Cursor:
         """The next element; None at the end.
 
         Raises:
-            FailedPreconditionError: Nothing is read.
-            OpError: A function on the way failed.
+            FailedPreconditionError: The iterator is not initialized.
+            OpError: A function of the pipeline failed.
         """
         with self._lock:
             if self._pull is None:
@@ -66,7 +66,7 @@ class Cursor:
 
 @hide_own_frames_in_methods
 class OptionalElement:
-    """An element, or none: what an optional holds."""
+    """The value of an optional: an element or none."""
 
     __slots__ = ('element',)
 

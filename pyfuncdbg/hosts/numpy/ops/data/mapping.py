@@ -34,11 +34,11 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 def map_dataset(self: Any, map_func: Callable[..., Any], num_parallel_calls: Any = None,
                 deterministic: bool | None = None, synchronous: bool | None = None, use_unbounded_threadpool: bool = False,
                 name: str | None = None) -> Any:
-    """A function of each element; with `num_parallel_calls` on so many threads, in the elements' order unless
+    """The results of a function for each element; with `num_parallel_calls` on that many threads, in order unless
     `deterministic` is False.
 
     Raises:
-        InvalidArgumentError: The function returns nothing.
+        InvalidArgumentError: The function returns None.
     """
     function = ElementFunction(map_func, (self.element_spec,), 'Dataset.map()')
     if not structure.types_of(function.spec):
@@ -108,7 +108,7 @@ def scan(self: Any, initial_state: Any, scan_func: Callable[..., Any], name: str
     """A function from (state, element) to (new state, output), element by element.
 
     Raises:
-        TypeError: It does not return two things, or a state of another kind.
+        TypeError: It returns no pair, or a state of another structure.
     """
     state = structure.as_element(initial_state)
     spec = structure.map_structure(structure.spec_of, state)
@@ -124,7 +124,7 @@ def scan(self: Any, initial_state: Any, scan_func: Callable[..., Any], name: str
 
 def _following(step: ElementStep, upstream: Pull, reading: DatasetReading,
                path: str) -> Callable[[], tuple[int, Element, Element]]:
-    """A function that gives the next element: its index, itself, and what the user's function makes of it."""
+    """A function that returns the next index, the element and the result of the user's function for it."""
     index = -1
 
     def following() -> tuple[int, Element, Element]:
@@ -149,7 +149,7 @@ def _map(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> El
 @dataset_op('ParallelMapDatasetV2', '_py_trace', 'deterministic')
 def _parallel_map(source: ElementSource, *rest: Any, _py_trace: TracedFunction,
                   deterministic: Any = b'default') -> ElementSource:
-    """Results of the function on several threads; in the elements' order unless that is given up."""
+    """Results of the function on several threads, in the elements' order if `deterministic`."""
     *captured, threads = rest
     if int(threads) < 1 and int(threads) != -1:     # -1: AUTOTUNE
         raise invalid('num_parallel_calls must be greater than zero.')

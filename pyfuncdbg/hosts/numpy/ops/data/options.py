@@ -1,4 +1,4 @@
-"""`tf.data.Options`: settings of datasets. Only `deterministic` changes what happens here; the others are kept.
+"""`tf.data.Options`: settings of datasets. Only `deterministic` has an effect here; the others are stored.
 
 Names and types are TensorFlow's, so that a misspelt setting is refused. Set by the program, read where datasets are made.
 """
@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 
 class _Settings:
-    """Settings by name, each with the type of its values (object: any); None where nothing is said."""
+    """Settings by name, each with the type of its values (object: any); None if not set."""
 
     _types: ClassVar[Mapping[str, type]] = {}
     _old: ClassVar[Mapping[str, str]] = {}
-    """Old names, and what they are called now."""
+    """Current names by deprecated ones."""
 
     def __init__(self) -> None:
         self.__dict__['_values'] = {}
@@ -36,7 +36,7 @@ class _Settings:
         self._values[now] = value
 
     def merge(self, options: Any) -> Any:
-        """These with others, which win.
+        """These settings, overridden by others.
 
         Raises:
             TypeError: Options of another kind.
@@ -92,10 +92,10 @@ class ThreadingOptions(_Settings):
 
 
 class Options(_Settings):
-    """Settings; None where nothing is said.
+    """Settings; None if not set.
 
     Attributes:
-        deterministic: Whether elements keep their order where several threads work.
+        deterministic: Whether elements keep their order in parallel transformations.
     """
 
     deterministic: bool | None

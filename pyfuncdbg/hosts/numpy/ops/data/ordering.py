@@ -35,7 +35,7 @@ def _number(value: Any, argument: str) -> int:
 
 @dataset_op('RepeatDataset')
 def _repeat(source: ElementSource, count: Any) -> ElementSource:
-    """The elements again and again; -1 times: without end."""
+    """The elements repeated; -1: infinitely often."""
     times, cardinality = _number(count, 'count'), source.cardinality
 
     def start(reading: DatasetReading, path: str) -> Pull:
@@ -59,7 +59,7 @@ def _repeat(source: ElementSource, count: Any) -> ElementSource:
                     reading.forget(inner[0])
                     inner = None
                     remaining -= 1
-                    if fresh and remaining < 0:      # nothing, for ever
+                    if fresh and remaining < 0:      # an empty dataset, infinitely often
                         remaining = 0
             raise EndOfSequence
         return pull
@@ -138,7 +138,7 @@ def _shard(source: ElementSource, count: Any, index: Any) -> ElementSource:
 
 
 class Seeds:
-    """Seed source of shuffles: each reading of one dataset gets other seeds."""
+    """Seed source of shuffles: each reading of a dataset gets new seeds."""
 
     def __init__(self, seeds: tuple[int, int]) -> None:
         self._generator = seeded_generator(seeds)
@@ -153,7 +153,7 @@ class Seeds:
 @dataset_op('ShuffleDatasetV3', 'reshuffle_each_iteration', stateful=True)
 def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any,
              reshuffle_each_iteration: bool = True) -> ElementSource:
-    """The elements in random order: each is drawn from a buffer that is filled up again."""
+    """The elements in random order: each is drawn from a buffer, which is refilled."""
     most, seeds = int(size), (int(seed), int(seed2))
     if most < 1 and most != UNKNOWN:
         raise invalid('buffer_size must be greater than zero or UNKNOWN_CARDINALITY')
@@ -182,7 +182,7 @@ def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any,
 
 @dataset_op('CacheDatasetV2', stateful=True)
 def _cache(source: ElementSource) -> ElementSource:
-    """The elements, kept in memory from the first whole reading on."""
+    """The elements, cached in memory after the first complete reading."""
     readings: list[tuple[Element, ...]] = []
 
     def start(reading: DatasetReading, path: str) -> Pull:
@@ -206,7 +206,7 @@ def _cache(source: ElementSource) -> ElementSource:
 
 @dataset_op('PrefetchDataset')
 def _prefetch(source: ElementSource, size: Any) -> ElementSource:
-    """The elements, got before they are asked for."""
+    """The elements, read ahead."""
     most = int(size)
     if most < -1:
         raise invalid('buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning')
@@ -216,7 +216,7 @@ def _prefetch(source: ElementSource, size: Any) -> ElementSource:
 
 @dataset_op('AssertCardinalityDataset')
 def _assert_cardinality(source: ElementSource, count: Any) -> ElementSource:
-    """The elements, said to be so many."""
+    """The elements, with a check of their number."""
     expected = int(count)
 
     def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:

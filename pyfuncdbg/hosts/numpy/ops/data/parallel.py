@@ -1,7 +1,7 @@
 """Parallel calls of a function for several elements, on threads that end with their reading.
 
-The thread that pulls takes elements from upstream, in order, and hands them out; the workers call. They hold nothing of the
-iterator, so that one which is abandoned goes away and takes them along.
+The pulling thread takes elements from upstream in order and queues them; the workers call. They hold no reference to the
+iterator, so that an abandoned iterator is collected, which ends them.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Work = Callable[[int, Element], Element]
 
 
 class _Task:
-    """One element on its way."""
+    """One element to process."""
 
     __slots__ = ('context', 'done', 'element', 'error', 'index')
 
@@ -35,7 +35,7 @@ class _Task:
 
 
 class _Workers:
-    """The threads, and what there is to do for them."""
+    """The worker threads and their queue."""
 
     def __init__(self, work: Work, count: int) -> None:
         self._work = work
@@ -47,7 +47,7 @@ class _Workers:
         self._closed = False
 
     def begin(self, task: _Task) -> None:
-        """Let a thread do it."""
+        """Queue a task."""
         with self._changed:
             self._waiting.append(task)
             if self._started < self._count and not self._closed:
@@ -56,7 +56,7 @@ class _Workers:
             self._changed.notify_all()
 
     def wait(self, tasks: deque[_Task], ordered: bool) -> _Task:
-        """The first of the tasks, or whichever is done first, once it is done."""
+        """Wait for the first of the tasks, or without `ordered` for any of them."""
         with self._changed:
             while True:
                 for task in tasks if not ordered else (tasks[0],):
@@ -67,7 +67,7 @@ class _Workers:
                 self._changed.wait()
 
     def close(self) -> None:
-        """End the threads: at once those that wait, the others after the call that they are in."""
+        """End the threads: idle ones at once, the others after their current call."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -77,7 +77,7 @@ class _Workers:
         while (task := self._next()) is not None:
             try:
                 task.element = task.context.run(self._work, task.index, task.element)
-            except BaseException as error:      # an abort of the user's among them: the thread that pulls raises it
+            except BaseException as error:      # the user's abort too: the pulling thread raises it
                 task.error = error
             with self._changed:
                 task.done = True
@@ -97,9 +97,9 @@ def open_parallel(reading: DatasetReading, upstream: Pull, threads: int, ordered
     """Pull through a function on threads.
 
     Args:
-        reading: What it is part of.
-        upstream: Where elements come from.
-        threads: How many calls overlap; -1: as many as there are processors.
+        reading: The reading.
+        upstream: Source of elements.
+        threads: Number of overlapping calls; -1: the number of processors.
         ordered: Elements keep their order.
         work: From index and element to element.
     """
@@ -119,7 +119,7 @@ def open_parallel(reading: DatasetReading, upstream: Pull, threads: int, ordered
             except EndOfSequence:
                 over = True
                 return
-            except Exception as error:          # it is raised when its turn comes: elements before it come first
+            except Exception as error:          # raised in its turn, after the elements before it
                 task = _Task(index, ())
                 task.error, task.done = error, True
                 tasks.append(task)
@@ -139,13 +139,13 @@ def open_parallel(reading: DatasetReading, upstream: Pull, threads: int, ordered
             try:
                 raise task.error
             finally:
-                task.error = None               # its traceback leads here: a cycle
+                task.error = None               # its traceback refers to this frame: a cycle
         return task.element
     return pull
 
 
 class _Ahead:
-    """A thread that pulls before it is asked."""
+    """Read-ahead thread."""
 
     def __init__(self, upstream: Pull, size: int) -> None:
         self._upstream = upstream
@@ -155,7 +155,7 @@ class _Ahead:
         self._closed = self._started = False
 
     def pull(self) -> Element:
-        """The next element that is there."""
+        """The next element of the buffer."""
         with self._changed:
             if not self._started and not self._closed:
                 self._started = True
@@ -175,10 +175,10 @@ class _Ahead:
             assert error is not None
             raise error
         finally:
-            error = None                        # its traceback leads here: a cycle
+            error = None                        # its traceback refers to this frame: a cycle
 
     def close(self) -> None:
-        """End the thread after the call that it is in."""
+        """End the thread after its current call."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -200,12 +200,12 @@ class _Ahead:
     def _outcome(self) -> tuple[Any, BaseException | None]:
         try:
             return self._upstream(), None
-        except BaseException as error:          # the thread that pulls raises it
+        except BaseException as error:          # the pulling thread raises it
             return None, error
 
 
 def open_ahead(reading: DatasetReading, upstream: Pull, size: int) -> Pull:
-    """Pull up to `size` elements before they are asked for, on a thread of its own."""
+    """Read up to `size` elements ahead on a thread."""
     ahead = _Ahead(upstream, size)
     reading.at_end(ahead.close)
     return ahead.pull

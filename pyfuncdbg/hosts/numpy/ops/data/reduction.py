@@ -22,7 +22,7 @@ def cardinality(self: Any) -> Any:
 
 
 def reduce_dataset(self: Any, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
-    """The last state of a function from (state, element) to the next state; shapes may grow less specific from one to the
+    """The last state of a function from (state, element) to the next state; shapes may become less specific from one to the
     next."""
     state = structure.as_element(initial_state)
     spec = structure.map_structure(structure.spec_of, state)

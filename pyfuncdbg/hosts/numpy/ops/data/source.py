@@ -33,7 +33,7 @@ class DatasetReading:
     """State shared by all transformations while one iterator reads: resources, NumPy's error state, clean-up.
 
     Args:
-        execution: Where the iterator is made: of a session, or of eager code.
+        execution: Of the session or eager code that creates the iterator.
     """
 
     __slots__ = ('_closers', 'closed', 'errstate', 'resources')
@@ -49,18 +49,18 @@ class DatasetReading:
         self._closers.append(close)
 
     def within(self) -> DatasetReading:
-        """A reading that ends with this one, if not before."""
+        """A nested reading, which ends with this one at the latest."""
         inner = DatasetReading(self)
         self._closers.append(inner.close)
         return inner
 
     def forget(self, inner: DatasetReading) -> None:
-        """End a reading within this one."""
+        """End a nested reading."""
         self._closers.remove(inner.close)
         inner.close()
 
     def close(self) -> None:
-        """End the threads that work for it. Takes no lock: a finalizer calls it, on whichever thread."""
+        """End its worker threads. Takes no lock: a finalizer calls it, on any thread."""
         self.closed = True
         while self._closers:
             self._closers.pop()()
@@ -68,7 +68,7 @@ class DatasetReading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ElementSource:
-    """Something to read elements from, any number of times. It never changes.
+    """Immutable source of elements, which can be read any number of times.
 
     Attributes:
         cardinality: The number of elements; INFINITE or UNKNOWN.
@@ -90,7 +90,7 @@ def transformed(source: ElementSource, name: str, begin: Callable[[Pull, Dataset
         source: The other.
         name: Of the transformation, for messages.
         begin: From the `Pull` of the other, the reading and the path with `name` to the `Pull` of this one.
-        cardinality: The number of elements; as many as the other has by default.
+        cardinality: The number of elements; by default that of the other.
     """
     def start(reading: DatasetReading, path: str) -> Pull:
         path = f'{path}::{name}'
@@ -99,14 +99,14 @@ def transformed(source: ElementSource, name: str, begin: Callable[[Pull, Dataset
 
 
 def source_of(elements: Collection[Element], depth: int = 0) -> ElementSource:
-    """A source of elements that are there."""
+    """A source of elements in memory."""
     def start(reading: DatasetReading, path: str) -> Pull:
         return pull_from(iter(elements))
     return ElementSource(len(elements), start, depth)
 
 
 def pull_from(elements: Iterator[Element]) -> Pull:
-    """The `Pull` of an iterator, which raises nothing."""
+    """The `Pull` of a Python iterator that does not raise."""
     def pull() -> Element:
         for element in elements:
             return element
@@ -126,7 +126,7 @@ def dataset_op(name: str, *attrs: str, stateful: bool = False) -> Callable[[Kern
 
 
 def seeded_generator(seeds: tuple[int, int]) -> np.random.Generator:
-    """A generator of random numbers; seeds of 0 and 0 mean another one each time."""
+    """A generator of random numbers; for seeds (0, 0) a random one."""
     return np.random.Generator(np.random.Philox([seed % 2**64 for seed in seeds] if any(seeds) else None))
 
 

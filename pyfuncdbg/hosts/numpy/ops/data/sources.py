@@ -42,7 +42,7 @@ def from_tensor_slices(cls: Any, tensors: Any, name: str | None = None) -> Any:
 
     Raises:
         ValueError: There is no tensor, one is of rank 0, or their first axes differ.
-        NotImplementedError: Something is a sparse or ragged tensor.
+        NotImplementedError: A tensor is sparse or ragged.
     """
     element = structure.as_element(tensors)
     for leaf in structure.leaves(element):
@@ -69,7 +69,7 @@ def from_range(cls: Any, *args: Any, output_type: Any = dtypes.int64, name: str 
     """Numbers, with the arguments of Python's `range`.
 
     Raises:
-        ValueError: There are not one to three of them.
+        ValueError: The number of arguments is not 1 to 3.
     """
     if not 1 <= len(args) <= 3:
         raise ValueError(f'Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}.')
@@ -87,7 +87,7 @@ def seed_pair(seeds: dict[str, int]) -> tuple[Any, Any]:
 
 def from_random(cls: Any, seed: int | None = None, rerandomize_each_iteration: bool | None = None,
                 name: str | None = None) -> Any:
-    """Integers below 2**32 without end."""
+    """Infinitely many random integers below 2**32."""
     spec = TensorSpec((), dtypes.int64)
     return cls(apply('RandomDatasetV2', seed_pair(_seeds(seed)), output_attrs(spec), name), spec, '_RandomDataset')
 
@@ -120,7 +120,7 @@ def _range(start: Any, stop: Any, step: Any, output_types: Any) -> ElementSource
 
 @dataset_op('RandomDatasetV2', stateful=True)
 def _random(seed: Any, seed2: Any) -> ElementSource:
-    """Integers below 2**32 without end; the same in each reading if there are seeds."""
+    """Infinitely many random integers below 2**32; the same in each reading if there are seeds."""
     def start(reading: DatasetReading, path: str) -> Pull:
         generator = seeded_generator((int(seed), int(seed2)))
         return lambda: (np.int64(generator.integers(0, 2**32)),)

@@ -1,6 +1,6 @@
 """Element structure of a dataset: nested tuples and mappings of specs, where a list is one tensor.
 
-Datasets flatten their elements with it, and put them together again. No state: any thread may call it.
+Datasets flatten and pack their elements with it. No state: any thread may call it.
 """
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 
 
 class VariantSpec:
-    """Spec of a dataset or an optional, which travel as tensors of dtype variant.
+    """Spec of a dataset or an optional, represented by a tensor of dtype variant.
 
     Args:
-        made: From the variant tensor and the spec of what is in it to the object.
-        element_spec: The spec of what is in it.
+        object_class: The class, called with the variant tensor and the spec of the elements.
+        element_spec: The spec of the elements.
         kind: 'DatasetSpec' or 'OptionalSpec'.
     """
 
@@ -41,7 +41,7 @@ class VariantSpec:
         return self.object_class
 
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
-        """Whether the object, or one of that spec, has compatible elements."""
+        """Whether an object or spec has compatible elements."""
         other = spec_of(spec_or_value) if not isinstance(spec_or_value, VariantSpec) else spec_or_value
         return (isinstance(other, VariantSpec) and other.kind == self.kind
                 and compatible(self.element_spec, other.element_spec))
@@ -138,7 +138,7 @@ def same_form(a: Any, b: Any) -> bool:
 
 
 def compatible(a: Any, b: Any) -> bool:
-    """Whether values of two element specs may be of one."""
+    """Whether values of two element specs can be of one spec."""
     return same_form(a, b) and all(x.is_compatible_with(y) for x, y in zip(leaves(a), leaves(b), strict=True))
 
 
@@ -149,7 +149,7 @@ def narrowest_for_both(a: Any, b: Any) -> Any:
 
 # ---------------------------------------------------------------- specs and tensors
 def spec_of(value: Any) -> Any:
-    """The spec of one leaf, as an element has it."""
+    """The spec of one leaf of an element."""
     spec = getattr(value, '_data_spec', None)
     if spec is not None:
         return spec
@@ -161,10 +161,10 @@ def spec_of(value: Any) -> Any:
 
 
 def as_leaf(value: Any, name: str = '') -> Any:
-    """A leaf as an element has it: a tensor, a dataset or optional, or None.
+    """A leaf as part of an element: a tensor, a dataset or optional, or None.
 
     Raises:
-        TypeError, ValueError: It can be no tensor.
+        TypeError, ValueError: It cannot be converted to a tensor.
     """
     if value is None or hasattr(value, '_data_spec') or is_composite(value):
         return value
@@ -201,7 +201,7 @@ def tensors_of(element: Any) -> list[Tensor]:
 
 
 def element_of(spec: Any, tensors: Sequence[Any]) -> Any:
-    """An element put together from a flat list of tensors."""
+    """An element packed from a flat list of tensors."""
     if type(spec) is TensorSpec:
         return tensors[0]
     remaining = iter(tensors)
@@ -220,7 +220,7 @@ def reshaped(spec: Any, change: Callable[[TensorShape], TensorShape], what: str)
     """An element spec whose tensors have other shapes.
 
     Raises:
-        TypeError: Something in it is no tensor.
+        TypeError: A leaf is no tensor.
     """
     def changed(leaf: Any) -> Any:
         if not isinstance(leaf, TensorSpec):
@@ -231,7 +231,7 @@ def reshaped(spec: Any, change: Callable[[TensorShape], TensorShape], what: str)
 
 def check_state(before: Any, after: Any, start: str, joint: str) -> None:
     """Raises:
-        TypeError: A function gives a state that is not of the kind of the initial one."""
+        TypeError: A function returns a state that differs from the initial one in structure, dtype or shape."""
     if same_form(before, after):
         def dtypes_of(spec: Any) -> Any:
             return map_structure(lambda leaf: leaf.dtype, spec)

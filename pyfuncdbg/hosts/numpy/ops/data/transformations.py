@@ -17,7 +17,7 @@ def cardinality(dataset: Any) -> Any:
 
 
 def assert_cardinality(expected_cardinality: Any) -> Transformation:
-    """Say how many elements there are; a reading that finds another number fails."""
+    """Declare the number of elements; a reading with another number fails."""
     def apply(dataset: Any) -> Any:
         count = convert_to_tensor(expected_cardinality, dtypes.int64, name='expected_cardinality')
         return dataset._derived('AssertCardinalityDataset', dataset.element_spec, '_AssertCardinalityDataset', count)
@@ -62,7 +62,7 @@ def parallel_interleave(map_func: Any, cycle_length: Any, block_length: Any = 1,
 
 
 def dense_to_ragged_batch(batch_size: Any, drop_remainder: bool = False) -> Transformation:
-    """Not here.
+    """Not supported.
 
     Raises:
         NotImplementedError: Always.
@@ -76,7 +76,7 @@ def get_single_element(dataset: Any) -> Any:
 
 
 def choose_from_datasets(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = False) -> Any:
-    """An element of the dataset whose number `choice_dataset` gives, for each such number."""
+    """For each number in `choice_dataset` the next element of the dataset with this index."""
     return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
 
@@ -92,12 +92,12 @@ def get_structure(dataset_or_iterator: Any) -> Any:
 
 
 def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
-    """`Dataset.prefetch`: all devices are one here."""
+    """`Dataset.prefetch`: there is one device."""
     return lambda dataset: dataset.prefetch(buffer_size)
 
 
 def copy_to_device(target_device: str, source_device: str = '/cpu:0') -> Transformation:
-    """The same dataset: all devices are one here."""
+    """The same dataset: there is one device."""
     return lambda dataset: dataset
 
 
@@ -107,6 +107,6 @@ def get_next_as_optional(iterator: Any) -> Any:
 
 
 def random_dataset(seed: int | None = None) -> Any:
-    """Integers below 2**32 without end."""
+    """Infinitely many random integers below 2**32."""
     return Dataset.random(seed)
 

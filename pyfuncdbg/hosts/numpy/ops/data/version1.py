@@ -1,4 +1,4 @@
-"""Datasets and iterators of TensorFlow 1. Iterators are nodes of a graph, with an operation that begins to read."""
+"""Datasets and iterators of TensorFlow 1. Iterators are nodes of a graph with an initializer."""
 from __future__ import annotations
 
 from typing import Any
@@ -39,7 +39,7 @@ class DatasetV1(Dataset):
     output_classes = property(get_output_classes)
 
     def make_one_shot_iterator(self) -> Any:
-        """An iterator that reads this dataset once, without being begun."""
+        """An iterator that reads this dataset once, without initialization."""
         if context.current_graph() is None:
             return OwnedIterator(self)
         resource = apply('OneShotIterator', (self._variant_tensor,), _iterator_attrs(self.element_spec))
@@ -85,7 +85,7 @@ class Iterator:
     """`tf.compat.v1.data.Iterator`: a node that reads a dataset once an initializer has run.
 
     Attributes:
-        element_spec: What an element looks like.
+        element_spec: The spec of an element.
     """
 
     def __init__(self, resource: Any, initializer: Any, element_spec: Any) -> None:
@@ -99,7 +99,7 @@ class Iterator:
         """The operation that begins to read.
 
         Raises:
-            ValueError: There is none: it reads once, or is made by `from_structure`.
+            ValueError: A one-shot iterator, or one of `from_structure`, has no initializer.
         """
         if self._initializer is None:
             raise ValueError('The iterator does not have an initializer. This means it was likely created using '
@@ -111,7 +111,7 @@ class Iterator:
         """An operation that begins to read a dataset with this iterator.
 
         Raises:
-            TypeError: The dataset has elements of another kind.
+            TypeError: The dataset's elements have another structure, dtype or shape.
         """
         iterator_spec, dataset_spec = self.element_spec, dataset.element_spec
         if not structure.same_form(iterator_spec, dataset_spec):
@@ -127,7 +127,7 @@ class Iterator:
         return apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource), None, name)
 
     def get_next(self, name: str | None = None) -> Any:
-        """The next element: other nodes for each call of this method."""
+        """The next element; each call of this method adds nodes."""
         flat = apply('IteratorGetNext', (self._iterator_resource,), output_attrs(self.element_spec), name)
         return structure.element_of(self.element_spec, flat)
 
@@ -147,7 +147,7 @@ class Iterator:
     @staticmethod
     def from_structure(output_types: Any, output_shapes: Any = None, shared_name: str | None = None,
                        output_classes: Any = None) -> Iterator:
-        """An iterator for any dataset with such elements; `make_initializer` says which."""
+        """An iterator for datasets of one structure, initialized by `make_initializer`."""
         spec = _spec(output_types, output_shapes)
         resource = apply('IteratorV2', (), {'shared_name': (shared_name or '').encode(), 'container': b'',
                                             **output_attrs(spec)})
@@ -156,7 +156,7 @@ class Iterator:
     @staticmethod
     def from_string_handle(string_handle: Any, output_types: Any, output_shapes: Any = None,
                            output_classes: Any = None) -> Iterator:
-        """The iterator that the handle names when it runs."""
+        """The iterator named by a handle at run time."""
         spec = _spec(output_types, output_shapes)
         handle = convert_to_tensor(string_handle, dtypes.string)
         return Iterator(apply('IteratorFromStringHandleV2', (handle,), output_attrs(spec)), None, spec)
@@ -169,7 +169,7 @@ def _spec(types: Any, shapes: Any) -> Any:
 
 
 def make_one_shot_iterator(dataset: Any) -> Any:
-    """An iterator that reads a dataset once, without being begun."""
+    """An iterator that reads a dataset once, without initialization."""
     return _version1(dataset).make_one_shot_iterator()
 
 

@@ -25,7 +25,7 @@ def vector(values: Sequence[int]) -> Tensor:
 
 
 def sizes_of(x: Tensor) -> Tensor:
-    """The shape of `x` as an int32 tensor: a constant where it is known, else found out at run time."""
+    """The shape of `x` as an int32 tensor: a constant where it is static, else a node."""
     sizes = x.shape.sizes
     if sizes is not None and None not in sizes:
         return vector(sizes)  # type: ignore[arg-type]
@@ -67,7 +67,7 @@ def _broadcast_gradient_args(a: Any, b: Any) -> tuple[Any, Any]:
     m, n = a.tolist(), b.tolist()
     rank = max(len(m), len(n))
     m, n = [1] * (rank - len(m)) + m, [1] * (rank - len(n)) + n
-    # Where both are 1 either list may have the axis; TensorFlow puts it in both.
+    # An axis of size 1 in both could be in either list; TensorFlow puts it in both.
     of_a, of_b = ([i for i in range(rank) if sizes[i] == 1] for sizes in (m, n))
     return np.array(of_a, a.dtype), np.array(of_b, a.dtype)
 
@@ -80,7 +80,7 @@ register(OpDef('BroadcastGradientArgs', _broadcast_gradient_args, _two_vectors, 
 
 
 _SMALL = 1024
-"""Elements up to which a copy is made faster than a view: 0.7 against 3 µs."""
+"""Number of elements up to which a copy is faster than a view: 0.7 against 3 µs."""
 
 
 def _broadcast_to(x: Any, shape: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Changing the dtype of a tensor."""
+"""Casts of tensors to other dtypes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` in another dtype; the tensor itself if it has that one. Floats become integers by truncation.
 
     Raises:
-        UnimplementedError: To or from a dtype that is no number, such as string; in a graph when it runs.
+        UnimplementedError: To or from a non-numeric dtype, such as string; in a graph at run time.
     """
     target = as_dtype(dtype)
     x = convert_to_tensor(x)

@@ -1,9 +1,9 @@
-"""Constants and the conversion of everything to tensors: what every op does to its arguments first.
+"""Constants, and the conversion of values to tensors, which every op applies to its arguments.
 
-Constants are folded as in TensorFlow: values of constants only are computed once for all runs, when the nodes are made.
+Constants are folded as in TensorFlow: nodes that depend on constants only are computed once, when they are made.
 
 Objects of a program's own classes are converted by functions that it registers (`tf.register_tensor_conversion_function`).
-The table is the process's.
+The table is global.
 """
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def register_tensor_conversion_function(base_type: Any, conversion_func: Convers
     Args:
         base_type: The class, or a tuple of them.
         conversion_func: Gives a tensor, or NotImplemented to leave it to the next function.
-        priority: Functions of lower numbers are asked first; those of equal numbers in the order of registration.
+        priority: Functions with lower numbers are called first; those with equal numbers in order of registration.
 
     Raises:
-        TypeError: No class, a class that is converted otherwise, or no function.
+        TypeError: `base_type` is no class or one with a fixed conversion, or `conversion_func` is no function.
     """
     types = base_type if isinstance(base_type, tuple) else (base_type,)
     if not types or not all(isinstance(one, type) for one in types):
@@ -54,7 +54,7 @@ def register_tensor_conversion_function(base_type: Any, conversion_func: Convers
 
 
 def converted(value: Any, dtype: Any, name: str | None) -> Any:
-    """The tensor that a registered function makes; NotImplemented where there is none for such an object."""
+    """The result of the registered conversion function; NotImplemented if the object's class has none."""
     for _, types, function in registered:
         if isinstance(value, types):
             result = function(value, dtype=dtype, name=name, as_ref=False)
@@ -71,7 +71,7 @@ register(OpDef(CONSTANT, lambda *, value: _constant_array(value), _infer_constan
 
 
 def _constant_array(value: Any) -> Any:
-    """The array of a constant: one that is a number in every place is kept as that number."""
+    """The array of a constant; one of equal elements is stored as a scalar."""
     return value if not isinstance(value, np.ndarray) or not value.ndim or any(value.strides) else value.copy()
 
 
@@ -79,17 +79,17 @@ _NUMBERS = frozenset((int, float, bool, np.float32, np.float64, np.int32, np.int
 
 
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
-    """A tensor of anything that can be one.
+    """Convert a value to a tensor.
 
     Args:
         value: A tensor, variable, array, number, string, or nested sequence of these.
-        dtype: The dtype it must have.
-        dtype_hint: The dtype it gets if that is possible.
+        dtype: The required dtype.
+        dtype_hint: The preferred dtype.
         name: Of the constant node, in a graph.
 
     Raises:
-        ValueError: It is a tensor of another dtype, or cannot be a tensor.
-        TypeError: It does not fit `dtype`.
+        ValueError: It is a tensor of another dtype, or cannot be converted.
+        TypeError: It cannot have `dtype`.
     """
     required = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
@@ -109,7 +109,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         try:
             return _constant_of(to_array(value, as_dtype(dtype_hint)), value, name)
         except (TypeError, ValueError):
-            pass                                    # a hint is only a wish
+            pass                                    # a hint is a preference only
     return _constant_of(array_of(value, required), value, name)
 
 
@@ -121,7 +121,7 @@ def _of_dtype(tensor: Tensor, required: DType | None) -> Tensor:
 
 
 def holds_symbolic(value: Sequence[Any]) -> bool:
-    """Whether a nested list has symbolic tensors in it (or variables, which a tape must see being read)."""
+    """Whether a nested list has symbolic tensors in it (or variables, whose reading a tape must record)."""
     return any(isinstance(item, SymbolicTensor) or hasattr(item, '_as_tensor') or
                (isinstance(item, (list, tuple)) and holds_symbolic(item)) for item in value) or (
         context.current_graph() is not None and holds_tensor(value))
@@ -136,17 +136,17 @@ def _packed(value: Sequence[Any], dtype: DType | None, name: str | None) -> Any:
 def _constant_of(array: Any, value: Any, name: str | None) -> Any:
     if isinstance(array, np.ndarray) and array.size and (array is value or np.may_share_memory(array, value)
                                                          if isinstance(value, np.ndarray) else hasattr(value, '__array__')):
-        array = array.copy()                        # the user may go on writing to his array
+        array = array.copy()                        # the user may write to the array later
     if context.current_graph() is None:
         return EagerTensor(array)
     return apply(CONSTANT, (), {'dtype': of_value(array), 'value': array}, name)
 
 
 def convert_together(values: Sequence[Any], names: Sequence[str] = ('x', 'y'), op: str = '') -> list[Any]:
-    """Tensors of one dtype: Python values take the dtype of the first tensor, variable or array among them.
+    """Convert values to tensors of one dtype: that of the first tensor, variable or array among them.
 
     Raises:
-        TypeError: They do not fit together, in TensorFlow's words.
+        TypeError: They have no common dtype; with TensorFlow's text.
     """
     first = next((v for v in values if isinstance(v, Tensor) or hasattr(v, '_as_tensor')), None)
     if first is None:
@@ -197,7 +197,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = 'Cons
 
 
 def in_every_place(number: Any, sizes: Sequence[int]) -> Any:
-    """An array that holds one number; for a node it is kept as that number, so that a GraphDef says it once."""
+    """An array of equal elements; a node stores it as a scalar, so that a GraphDef has it once."""
     if context.current_graph() is None:
         return np.full(sizes, number.reshape(()) if isinstance(number, np.ndarray) else number, dtype=number.dtype)
     return np.broadcast_to(np.asarray(number).reshape(()), sizes)
@@ -230,7 +230,7 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a tensor as an ndarray if it is known before the run, else None; what is no tensor as it is."""
+    """The value of a tensor as an ndarray if it is known before the run, else None; anything else unchanged."""
     return constant_value(tensor, partial) if isinstance(tensor, Tensor) else tensor
 
 
@@ -243,7 +243,7 @@ def array_of(value: Any, dtype: DType | None) -> Any:
     """The array of a value, for a tensor of the current mode.
 
     Raises:
-        TypeError, ValueError: There is none, in TensorFlow's words for that mode.
+        TypeError, ValueError: It has none; with TensorFlow's text for the mode.
     """
     try:
         return to_array(value, dtype)
@@ -282,14 +282,14 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 _DEFAULT = 'PlaceholderWithDefault'
 _MOST = 1_000
-"""Nodes that are looked at: what hangs on more is taken for no constant."""
+"""Most nodes that are visited: a tensor that depends on more counts as no constant."""
 
 
 def is_constant(tensor: Any) -> bool:
     """Whether a tensor of a graph is computed of constants only, by ops without effects.
 
-    In a function also where it has captured them; in a branch if it is known which one runs, and in no loop: TensorFlow puts
-    functions and such branches only in place of their calls.
+    Captured tensors of functions included; in a branch if its selector is constant, and in no loop: TensorFlow inlines
+    only functions and such branches.
     """
     waiting, ids = [tensor], {id(tensor)}
     while waiting and len(ids) < _MOST:
@@ -314,7 +314,7 @@ def is_constant(tensor: Any) -> bool:
 
 
 def _runs_with(graph: Graph | None, outer: Graph) -> bool:
-    """Whether a graph runs whenever one around it does, and once."""
+    """Whether a graph runs exactly once in each run of an outer one."""
     while graph is not None and graph is not outer:
         if graph.place and not graph.certain:
             return False

@@ -17,14 +17,14 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
 def scope(name: str | None, default: str) -> AbstractContextManager[Any]:
-    """Enter `name` or `default`. Yields the full name, with a '/' at the end: the node of that very name is the result.
+    """Enter `name` or `default`. Yields the full name with a '/' at the end: the name of the result's node.
     In eager mode it does nothing and yields None."""
     graph = current_graph()
     return nullcontext(None) if graph is None else graph.name_scope(name or default)
 
 
 def graph_of_inputs(values: Sequence[Any]) -> Graph | None:
-    """The graph that a node must be in because an input is, where that is not the default graph."""
+    """The graph of a symbolic input if it is not the default graph."""
     graph = current_graph()
     if graph is None or graph.building_function:
         return None
@@ -40,9 +40,9 @@ def call(op: str, arguments: Mapping[str, Any], attrs: Mapping[str, Any] | None 
         op: The op type.
         arguments: TensorFlow's name of each input, which names a constant in the scope of the node, and its value.
         attrs: Attrs of the op.
-        name: Node name that the user gave.
-        default: Node name otherwise, if not the op type.
-        hints: By argument, the dtype that a Python value should get (empty lists have none of their own).
+        name: The user's node name.
+        default: Node name otherwise; by default the op type.
+        hints: By argument, the preferred dtype of a Python value (an empty list has none).
     """
     graph = current_graph()
     other = graph_of_inputs(tuple(arguments.values()))

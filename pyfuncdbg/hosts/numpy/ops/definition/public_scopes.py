@@ -35,7 +35,7 @@ _eager = _EagerScope()
 
 @context_hiding_own_frames
 def _eager_scope(name: str | None) -> Iterator[str]:
-    """In eager mode only variables take their names from the scope."""
+    """Name scope of eager mode, where only variables use it."""
     before = _eager.name
     _eager.name = '' if not name else name if name.endswith('/') else f'{before}{name}/'
     try:
@@ -61,7 +61,7 @@ def eager_name(name: str) -> str:
 
 
 def name_scope(name: str) -> AbstractContextManager[str]:
-    """Prefix the names of what is made inside. Yields the full prefix, with a '/' at the end.
+    """Prefix the names of new nodes and variables. Yields the full prefix with a '/' at the end.
 
     Raises:
         ValueError: `name` is no string.
@@ -96,16 +96,16 @@ def _entered(name: str | None, values: Sequence[Any]) -> AbstractContextManager[
 
 @context_hiding_own_frames
 def _node_and_variable_scope(graph: Graph, name: str | None) -> Iterator[str]:
-    """In a program that makes nodes in eager mode, the scope is that of nodes and of variables."""
+    """The scope of nodes and of variables, in a program that makes nodes in eager mode."""
     with graph.name_scope(name) as full, _eager_scope(full):
         yield full
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
-    """Run ops made inside after these; None clears what surrounds. In eager mode everything runs in order anyway.
+    """Run new ops after these; None clears the outer ones. In eager mode everything runs in order anyway.
 
     Raises:
-        TypeError, ValueError: Something that is no tensor or operation of the graph.
+        TypeError, ValueError: An item is no tensor or operation of the graph.
     """
     graph = context.current_graph()
     items = None if control_inputs is None else list(control_inputs)
@@ -121,12 +121,12 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
 
 
 def device(device_name: Any) -> AbstractContextManager[None]:
-    """Name the device of what is made inside; all of it runs on this machine's CPU.
+    """Set the device of new nodes; all run on this machine's CPU.
 
     Raises:
-        RuntimeError: A function.
-        ValueError: No device name.
-        InvalidArgumentError: In eager mode, a device that is not there.
+        RuntimeError: The device is a function.
+        ValueError: It is no device name.
+        InvalidArgumentError: In eager mode: there is no such device.
     """
     if callable(device_name):
         raise RuntimeError('tf.device does not support functions.')
@@ -142,13 +142,13 @@ def device_v1(device_name_or_function: Any) -> AbstractContextManager[None]:
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-    """Place what is made inside with `op`."""
+    """Colocate new nodes with `op`."""
     graph = context.current_graph()
     return nullcontext() if graph is None else graph.colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> AbstractContextManager[str]:
-    """Keep variables made inside in a container of the server that they are on."""
+    """Put new variables in a container of their server."""
     return context.graph_for_nodes().container(container_name)
 
 
@@ -176,7 +176,7 @@ def inside_function() -> bool:
 
 # ---------------------------------------------------------------- group and tuple
 def group(*inputs: Any, name: str | None = None) -> Any:
-    """An operation that is done when all inputs are.
+    """An operation that depends on all inputs.
 
     Args:
         *inputs: Tensors, variables, operations, or structures of them.
@@ -186,7 +186,7 @@ def group(*inputs: Any, name: str | None = None) -> Any:
         The operation; None in eager mode.
 
     Raises:
-        TypeError: Something else.
+        TypeError: An input is none of these.
     """
     items = nest.flatten(list(inputs))
     graph = context.current_graph() or _graph_of(items)
@@ -198,7 +198,7 @@ def group(*inputs: Any, name: str | None = None) -> Any:
     ops = [item if isinstance(item, Operation) else item.op for item in items
            if not isinstance(getattr(item, 'handle', item), EagerTensor)]
     if ops and not graph.building_function and not ops[0].graph.building_function:
-        graph = owner(ops[0])                            # where its inputs are, as other nodes
+        graph = owner(ops[0])                            # that of its inputs, as for other nodes
     with graph.as_default():
         return _joined(graph, ops, name or 'group_deps')
 
@@ -259,8 +259,8 @@ def eager_device(device: Any) -> Iterator[None]:
     """On a device: a name or spec, completed by that of the scope around; None for this program's own.
 
     Raises:
-        RuntimeError: A function.
-        ValueError: No device name.
+        RuntimeError: The device is a function.
+        ValueError: It is no device name.
         InvalidArgumentError: A device that is not there.
     """
     if callable(device):

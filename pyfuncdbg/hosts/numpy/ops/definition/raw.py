@@ -18,10 +18,10 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _PRIVATE = frozenset(('PyFunc', 'PyFuncStateless', 'EagerPyFunc', 'If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
                       'StatelessWhile', 'PartitionedCall', 'StatefulPartitionedCall', 'Placeholder', 'Const'))
-"""Ops that hold functions, or have functions of their own."""
+"""Ops with functions in their attrs, or with private kernel attrs."""
 _RENAMED = {'reduction_indices': 'axis', 'squeeze_dims': 'axis', 'split_dim': 'axis'}
 _OF_OP = {'ExpandDims': {'dim': 'axis'}, 'Where': {'input': 'condition'}}
-"""Arguments that TensorFlow calls otherwise than its registry: of every op, and of one."""
+"""Arguments with another name in TensorFlow's Python functions than in its registry: of every op, and by op."""
 
 
 def renamed(op: str) -> Mapping[str, str]:
@@ -39,7 +39,7 @@ def function(op: str) -> Callable[..., Any]:
     """The function of an op type.
 
     Raises:
-        AttributeError: There is none.
+        AttributeError: There is no such op.
     """
     sig = signature(op)
     if sig is None or op in _PRIVATE or not is_registered(op):

@@ -34,7 +34,7 @@ NUMBER: Allowed = REAL + COMPLEX
 
 
 def invalid(text: str) -> InvalidArgumentError:
-    """The error of a kernel that cannot take its values; the runtime adds where it happened."""
+    """InvalidArgumentError for a kernel; the runtime adds its node."""
     return InvalidArgumentError(None, None, text)
 
 
@@ -66,8 +66,8 @@ _names: dict[str, Allowed] = {}
 
 
 def permit(op: str, allowed: Allowed | None) -> None:
-    """Say which dtypes `check_eager` lets pass; None: all."""
-    # By identity: hashing a DType is a call of Python code, and this is asked for every eager op.
+    """Set the dtypes that `check_eager` accepts; None: all."""
+    # By identity: hashing a DType is a call of Python code, and every eager op asks.
     permitted = dtypes.ALL if allowed is None else allowed
     _permitted[op], _names[op] = frozenset(map(id, permitted)), permitted
 
@@ -128,7 +128,7 @@ def check_attr_type(op: str, attr: str, dtype: DType) -> None:
 
 
 def check_least(op: str, attr: str, value: int) -> None:
-    """Refuse an attr that is below what TensorFlow's registry asks for.
+    """Refuse an attr below its minimum in TensorFlow's registry.
 
     Raises:
         InvalidArgumentError: In eager mode.
@@ -146,7 +146,7 @@ def int_attr(value: Any, argument: str) -> int:
     """A number that becomes an attr of a node.
 
     Raises:
-        TypeError: It is none.
+        TypeError: It is no number.
     """
     if isinstance(value, (int, float, np.number)):
         return int(value)
@@ -160,7 +160,7 @@ def check_same_dtype(op: str, names: Sequence[str], inputs: Sequence[TypedInput]
     """Refuse inputs whose dtypes differ.
 
     Raises:
-        TypeError: One is not of the first one's dtype.
+        TypeError: One has another dtype than the first.
     """
     first = inputs[0].dtype
     for name, tensor in zip(names[1:], inputs[1:], strict=False):
@@ -224,7 +224,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def merged(a: TensorShape, b: TensorShape) -> TensorShape:
-    """The known facts of a tensor that has both shapes.
+    """Two static shapes of one tensor, merged.
 
     Raises:
         ValueError: They contradict each other.
@@ -242,7 +242,7 @@ def with_rank(shape: TensorShape, rank: int) -> TensorShape:
     """The shape, known to have this rank.
 
     Raises:
-        ValueError: It has another.
+        ValueError: It has another rank.
     """
     if shape.sizes is None:
         return unknown(rank)
@@ -283,11 +283,11 @@ def ints(tensor: TypedInput) -> list[int] | None:
 
 
 def as_static_shape(tensor: TypedInput, captures: bool = False) -> TensorShape:
-    """The shape that a tensor of sizes (for Reshape, Fill, BroadcastTo) describes, as far as it is known; -1: unknown.
+    """The static shape for a tensor of sizes (of Reshape, Fill, BroadcastTo); -1 is an unknown size.
 
     Args:
         tensor: The sizes.
-        captures: In a function, look at what it captures too, as TensorFlow's Python functions do and its ops do not.
+        captures: Use values of captured tensors in a function, as TensorFlow's Python functions do and its ops do not.
     """
     value = ints(tensor)
     if value is not None:
@@ -303,8 +303,8 @@ def as_static_shape(tensor: TypedInput, captures: bool = False) -> TensorShape:
 
 
 def partial_sizes(tensor: Any, captures: bool = False) -> list[int | None] | None:
-    """The elements of a vector of sizes that was put together in the graph (Shape, Pack, ConcatV2, Cast, a slice of one):
-    None for one that is not known; None in all if nothing is. `captures` is as for `as_static_shape`."""
+    """The static elements of a vector of sizes that nodes compute (Shape, Pack, ConcatV2, Cast, a slice of one):
+    None for an unknown element; None if there are none. `captures` is as for `as_static_shape`."""
     value = ints(tensor)
     if value is not None:
         return [None if n < 0 else n for n in value]

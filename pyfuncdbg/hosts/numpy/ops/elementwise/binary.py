@@ -39,7 +39,7 @@ Binary = Callable[..., Tensor]
 Part = Callable[[Tensor, Any, Any, Any], Any]
 """The gradient of one input of a binary op from (output gradient, x, y, output), before it is summed to its shape."""
 Rule = tuple[Part, Part] | Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
-"""Gradients of both inputs: each by itself, so that one that is not needed is not computed, or both at once."""
+"""Gradient rules of both inputs: one for each, so that only what is needed is computed, or one for both."""
 
 
 def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *,
@@ -55,8 +55,8 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
         allowed: Dtypes it takes.
         infix: Python's operator that computes the same on real types.
         default: Name of the node where it is not the op type.
-        names: What TensorFlow calls the inputs.
-        refused: Without a rule: whether differentiating it is an error.
+        names: TensorFlow's names of the inputs.
+        refused: Without a rule: whether differentiation is an error.
 
     Returns:
         The public function `(x, y, name=None)`.
@@ -117,7 +117,7 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
 
 def _elementwise_of_values(op: str, x: Any, y: Any, name: str | None, names: tuple[str, str]) -> Tensor:
     for operand in (x, y):
-        if hasattr(operand, 'combined'):            # a composite, which knows what its values go with
+        if hasattr(operand, 'combined'):            # a composite, which pairs its values with the other operand
             return operand.combined(lambda a, b: elementwise(op, a, b, name, names), x, y)
     if current_graph() is None:
         x, y = _alike(op, x, y, names)
@@ -126,12 +126,12 @@ def _elementwise_of_values(op: str, x: Any, y: Any, name: str | None, names: tup
     if other is not None:
         with other.as_default():
             return elementwise(op, x, y, name, names)
-    with scope(name, op) as full:               # a constant beside `add` is `add/y`
+    with scope(name, op) as full:               # a constant argument of `add` is `add/y`
         return apply(op, _alike(op, x, y, names), None, full)
 
 
 def _refuse_eagerly(op: str, x: Tensor, y: Tensor, name: str | None) -> None:
-    """In a graph the shape rule says it."""
+    """Refuse operands of two dtypes in eager mode; in a graph the shape rule does."""
     if current_graph() is None:
         if op == 'AddV2' and x.dtype is dtypes.string:
             op = 'Add'
@@ -145,11 +145,11 @@ def _refuse_eagerly(op: str, x: Tensor, y: Tensor, name: str | None) -> None:
 
 _OF_BOOLS = ('LogicalAnd', 'LogicalOr')
 _EACH = ('Add', 'AddV2', 'RealDiv')
-"""Ops whose arguments TensorFlow converts each by itself."""
+"""Ops whose arguments TensorFlow converts separately."""
 
 
 def _alike(op: str, x: Any, y: Any, names: tuple[str, str]) -> tuple[Any, Any]:
-    """Both as tensors, of one dtype if that can be; if not, the op says what does not fit."""
+    """Both as tensors, of one dtype if possible; otherwise the op raises."""
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return x, y
     if op in _OF_BOOLS and current_graph() is None:
@@ -165,7 +165,7 @@ def _alike(op: str, x: Any, y: Any, names: tuple[str, str]) -> tuple[Any, Any]:
 
 
 def _nonzero(x: Any, y: Any) -> None:
-    if y.dtype.kind in 'iu' and x.size and not np.all(y):       # of nothing, nothing is divided
+    if y.dtype.kind in 'iu' and x.size and not np.all(y):       # an empty `x` is never divided
         raise invalid('Integer division by zero')
 
 
@@ -214,7 +214,7 @@ def _squared_difference(x: Any, y: Any) -> Any:
 
 def _pow_by_y(g: Tensor, x: Any, y: Any, z: Any) -> Any:
     # log(x) only where x > 0 (complex: x != 0): elsewhere the derivative by y is taken as 0, as TensorFlow does, so
-    # that a NaN from the logarithm of what nobody uses does not reach the sum.
+    # that a NaN from the logarithm of an unused element does not reach the sum.
     cx, cz = conj(x), conj(z)
     ones, zeros = apply('OnesLike', (cx,)), apply('ZerosLike', (cx,))
     mask = elementwise('NotEqual', cx, 0) if x.dtype.is_complex else elementwise('Greater', cx, 0)
@@ -228,7 +228,7 @@ def _pow_by_x(g: Tensor, x: Any, y: Any, z: Any) -> Any:
 
 
 def _choose(op: str) -> Rule:
-    """The gradient of a maximum or minimum goes to the one that was taken, to `x` where they are equal."""
+    """The gradient of a maximum or minimum: to the chosen input, to `x` where they are equal."""
     def rule(g: Tensor, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
         from_x, zeros = elementwise(op, x, y), apply('ZerosLike', (g,))
         return apply('SelectV2', (from_x, g, zeros)), apply('SelectV2', (from_x, zeros, g))
@@ -246,9 +246,9 @@ def _atan2_rule(g: Tensor, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
 
 
 def _mul_by_y(g: Tensor, x: Any, y: Any, z: Any) -> Any:
-    """In TensorFlow the factors change places where something is repeated."""
+    """The gradient by `x` of a product; where shapes are broadcast, TensorFlow swaps the factors."""
     if type(x) is EagerTensor and type(y) is EagerTensor:
-        plain = x._value.shape == y._value.shape    # a TensorShape takes longer than the product
+        plain = x._value.shape == y._value.shape    # making a TensorShape takes longer than the product
     else:
         plain = x.shape.is_fully_defined() and x.shape == y.shape
     return product(g, conj(x)) if plain else product(conj(x), g)
@@ -321,7 +321,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and dtype.
 
     Raises:
-        ValueError: Not a list of at least one tensor.
+        ValueError: `inputs` is no list of at least one tensor.
     """
     inputs = list(inputs)
     if not inputs or any(value is None for value in inputs):

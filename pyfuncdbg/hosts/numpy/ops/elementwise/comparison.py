@@ -1,4 +1,4 @@
-"""Comparisons, logic, and choosing between two tensors by a condition."""
+"""Comparisons, logic, and selection between two tensors by a condition."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -102,7 +102,7 @@ def _select_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 
 
 def _to_shape_of(x: Tensor, node: Node, grad: Tensor) -> Tensor:
-    """Sum a gradient of the output's shape over what was repeated of `x`."""
+    """Sum a gradient over the axes along which `x` was broadcast."""
     output = node.outputs[0]
     if x.shape.is_fully_defined() and x.shape == output.shape:
         return grad
@@ -142,7 +142,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 
 def where_v1(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """`where` of TensorFlow 1: a condition of rank 1 chooses whole rows, nothing else is broadcast."""
+    """`where` of TensorFlow 1: a condition of rank 1 selects rows; otherwise nothing is broadcast."""
     if x is None or y is None:
         return where(condition, x, y, name)
     condition = convert_to_tensor(condition, dtypes.bool)

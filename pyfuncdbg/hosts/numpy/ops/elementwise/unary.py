@@ -97,7 +97,7 @@ def fused(op: str, kernel: Kernel, gradient: Callable[[Tensor, Any, Any], Sequen
 
 def conj(x: Any, name: str | None = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
-    if type(x) is EagerTensor and x._value.dtype.kind in 'fiu':     # every backward step of a product comes here
+    if type(x) is EagerTensor and x._value.dtype.kind in 'fiu':     # the backward step of every product calls this
         return x
     if isinstance(x, Tensor) and not x.dtype.is_complex:
         return x
@@ -138,7 +138,7 @@ reciprocal = unary('reciprocal', 'Reciprocal', lambda x: _like(x, 1 / x), lambda
 _abs = unary('abs', 'Abs', np.abs, lambda g, x, y: g * sign(x), REAL)
 
 def _where_something(compute: Callable[[Any, Any], Any]) -> Kernel:
-    """A backward step that gives 0 where 0 comes in, whatever the slope is there: so do TensorFlow's kernels."""
+    """A backward step that is 0 for an output gradient of 0, whatever the slope, as in TensorFlow's kernels."""
     def kernel(y: Any, dy: Any) -> Any:
         result, nothing = _like(y, compute(y, dy)), dy == 0
         return np.where(nothing, y.dtype.type(0), result)[()] if np.any(nothing) else result

@@ -1,4 +1,4 @@
-"""`tf.custom_gradient`: a function of tensors that brings its own gradient.
+"""`tf.custom_gradient`: functions with the user's gradient.
 
 Its results pass through an `IdentityN` together with its arguments and the variables it reads; the gradient of that node is
 the user's function. So tapes, `tf.gradients` and traced functions treat it as any op.
@@ -31,7 +31,7 @@ _numbers = itertools.count()
 
 
 def custom_gradient(f: Any = None) -> Any:
-    """Let a function give its own gradient; usable as a decorator.
+    """Give a function a custom gradient; usable as a decorator.
 
     Args:
         f: `f(*tensors)` returns (result, grad_fn): `grad_fn(*output_gradients)` gives one gradient for each argument, and
@@ -91,8 +91,8 @@ def _is_variable(value: Any) -> bool:
 
 
 def _variables(inner: tape_recording.TapeRecording, results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-    """The variables that results depend on beside the arguments: those that the function read, and in a graph those whose
-    values it has used, whoever read them."""
+    """The variables that results depend on besides the arguments: those that the function read, and in a graph those whose
+    values it used, even if they were read outside of it."""
     argument_ids = [id(leaf) for leaf in leaves if _is_variable(leaf)]
     variables = {key: variable for key, variable in inner.variables.items() if id(variable) not in argument_ids}
     if _in_graph(results):
@@ -102,7 +102,7 @@ def _variables(inner: tape_recording.TapeRecording, results: Sequence[Any], leav
 
 
 def _read_before(results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-    """The trainable variables whose handles results of a graph lead back to, without those behind the arguments."""
+    """The trainable variables that results in a graph depend on, except through the arguments."""
     stops = set(map(id, leaves))
     stack = [result for result in results if isinstance(result, SymbolicTensor)]
     graphs = {owner(result) for result in stack}
@@ -123,19 +123,19 @@ def _read_before(results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
 
 
 def _form(args: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-    """Arguments without their values."""
+    """The structure of the arguments, without values."""
     return nest.pack_sequence_as(list(args), [leaf if _is_variable(leaf) else 0 for leaf in leaves])
 
 
 def _recompute_outputs(f: Callable[..., Any], args: Sequence[Any], kwargs: Any, results: int, tensors: int,
                        values: Sequence[Any]) -> Sequence[Any]:
-    """The node's outputs for other inputs: its results come from the function, so that its gradient can be checked."""
+    """The node's outputs for other inputs, from a call of the function: for checks of its gradient."""
     sources = [value if isinstance(value, EagerTensor) else convert_to_tensor(value)
                for value in values[results:results + tensors]]
     leaves = [arg if _is_variable(arg) else source for arg, source in zip(nest.flatten(args), sources, strict=True)]
     graphs = context.state.graphs
     depth = len(graphs)
-    graphs.append(None)                             # the function's tensors are values here, in a graph too
+    graphs.append(None)                             # eager mode: the function's tensors have values here
     try:
         with tape_recording.suspend_recordings():
             result, _ = f(*nest.pack_sequence_as(args, leaves), **kwargs)
@@ -180,7 +180,7 @@ def _rule(gradient: Callable[..., Any], results: int, tensors: int, variables: S
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, but what it computes on the way is not kept: its gradient runs it again."""
+    """`f` without stored intermediate values: its gradient runs it again."""
     @custom_gradient
     def inner(*args: Any, **kwargs: Any) -> Any:
         def gradient(*dys: Any, variables: Sequence[Any] = ()) -> Any:

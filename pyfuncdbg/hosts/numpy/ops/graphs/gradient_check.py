@@ -1,4 +1,4 @@
-"""Gradients beside finite differences: `tf.test.compute_gradient`, and those of TensorFlow 1.
+"""Gradients and finite differences: `tf.test.compute_gradient`, and those of TensorFlow 1.
 
 A complex tensor counts as twice as many real numbers.
 """
@@ -105,10 +105,10 @@ def compute_gradient_v1(x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_value
         x_shape: Its shape, or a list of shapes.
         y: A tensor.
         y_shape: Its shape.
-        x_init_value: Where to compute; random numbers by default.
+        x_init_value: Value of `x`; random numbers by default.
         delta: The step of the differences.
         init_targets: Operations to run first.
-        extra_feed_dict: What else to feed.
+        extra_feed_dict: Further feeds.
 
     Returns:
         Two arrays (a list of such pairs for a list of tensors): a row for each element of `x`, a column for each of `y`.

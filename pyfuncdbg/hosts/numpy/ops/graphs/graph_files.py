@@ -1,6 +1,6 @@
 """Graphs as messages and files: `tf.import_graph_def`, `tf.io.write_graph`, `tf.compat.v1.graph_util`, tensors as messages.
 
-Programs call it. What needs the protobuf library loads it at the call. Of an imported GraphDef all nodes become nodes of
+Functions that need the protobuf library load it when they are called. Of an imported GraphDef all nodes become nodes of
 the current graph, or none.
 """
 from __future__ import annotations
@@ -23,9 +23,9 @@ def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool =
 
     Args:
         graph_or_graph_def: A graph or a GraphDef.
-        logdir: The folder; it is made if it is not there.
+        logdir: The folder; created if missing.
         name: Of the file.
-        as_text: Whether in the form that people read.
+        as_text: Whether as text.
 
     Returns:
         The path of the file.
@@ -48,10 +48,10 @@ def _text(message: Any) -> str:
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
-    """The part of a GraphDef that these nodes need.
+    """The subgraph of a GraphDef that these nodes depend on.
 
     Raises:
-        TypeError: No GraphDef, or no list of names.
+        TypeError: `graph_def` is no GraphDef, or `dest_nodes` no list of names.
         AssertionError: A node is not in it.
     """
     from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef
@@ -82,7 +82,7 @@ def _node_of(text: str) -> str:
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Sequence[str] | None = None) -> Any:
-    """A GraphDef without its CheckNumerics and, where nothing is lost by it, Identity nodes."""
+    """A GraphDef without its CheckNumerics and, where possible, Identity nodes."""
     from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef
     protected = set(protected_nodes or ())
     names = {node.name for node in input_graph.node if node.op == 'CheckNumerics' and node.name not in protected}
@@ -135,20 +135,20 @@ def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any
 
     Args:
         graph_def: The GraphDef.
-        input_map: By name in `graph_def` ('x', 'x:1', '^x'), the tensor to use instead.
-        return_elements: Names of operations ('x') and tensors ('x:0') to give back.
+        input_map: Tensors that replace those of `graph_def`, by name there ('x', 'x:1', '^x').
+        return_elements: Names of operations ('x') and tensors ('x:0') to return.
         name: Prefix of the names, 'import' by default; '' for none.
-        op_dict: Not used any more.
+        op_dict: Not used.
         producer_op_list: Not used: attrs that are not known are kept.
-        trust: Load the functions that script ops made with `serialize=True` have in their nodes. That runs code of whoever
-            wrote the GraphDef. Without it such a node finds its function only where it was made.
+        trust: Load the functions that script ops made with `serialize=True` have in their nodes. That runs code of the
+            author of the GraphDef. Without it such a node finds its function only in the process that made it.
 
     Returns:
         The operations and tensors of `return_elements`; None without it.
 
     Raises:
-        TypeError: An argument is not what it should be.
-        ValueError: The nodes make no graph, or a name is not among them.
+        TypeError: An argument has another type.
+        ValueError: The nodes form no valid graph, or a name is missing.
         NotFoundError: An op type is not known.
     """
     from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import check_versions  # the protobuf library takes 60 ms to load
@@ -175,9 +175,9 @@ def _message(graph_def: Any) -> Any:
         return graph_def
     if getattr(getattr(graph_def, 'DESCRIPTOR', None), 'name', '') != GraphDef.DESCRIPTOR.name:
         raise TypeError('Argument `graph_def` must be a GraphDef proto.')
-    try:                                        # a message of TensorFlow's own, or of another pool
+    try:                                        # a message of TensorFlow's, or of another pool
         return GraphDef.FromString(graph_def.SerializeToString())
-    except Exception:                           # whatever it is, it is no GraphDef
+    except Exception:                           # anything that cannot be serialized is no GraphDef
         raise TypeError('Argument `graph_def` must be a GraphDef proto.') from None
 
 

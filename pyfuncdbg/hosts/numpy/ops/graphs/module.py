@@ -1,4 +1,4 @@
-"""`tf.Module`: an object that owns variables and other modules, found through its attributes."""
+"""`tf.Module`: an object whose attributes hold variables and other modules."""
 from __future__ import annotations
 
 import functools
@@ -60,7 +60,7 @@ class Module:
 
     @property
     def name(self) -> str:
-        """As given, without the scopes around."""
+        """The name without outer scopes."""
         return self._name
 
     @property
@@ -85,7 +85,7 @@ class Module:
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """Modules in its attributes, and in theirs."""
+        """All modules below this one."""
         return tuple(self._flatten(predicate=lambda leaf: isinstance(leaf, Module)))
 
     def _flatten(self, recursive: bool = True, predicate: Callable[[Any], Any] | None = None,
@@ -94,10 +94,10 @@ class Module:
         """The leaves of its attributes, then those of its modules.
 
         Args:
-            recursive: Whether to look into modules.
-            predicate: Which leaves.
-            attribute_traversal_key: By which attributes are sorted.
-            with_path: Give (path, leaf), and leaves as often as they are met.
+            recursive: Whether to visit submodules.
+            predicate: Selects leaves.
+            attribute_traversal_key: Sort key of attributes.
+            with_path: Yield (path, leaf), and a leaf once per path.
             expand_composites: Accepted.
         """
         ids = None if with_path else {id(self)}
@@ -135,7 +135,7 @@ def _leaves(module: Module, recursive: bool, key: Any, path: tuple[Any, ...], id
 
 
 def _paths(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The leaves of a structure with the way to each."""
+    """The leaves of a structure, each with its path."""
     if not nest.is_nested(value):
         yield path, value
     elif isinstance(value, Mapping):

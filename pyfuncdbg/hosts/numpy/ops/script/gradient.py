@@ -78,7 +78,7 @@ class RecordCollector:
 
     Attributes:
         call: Id of the Python call, 0 where no hook watches it.
-        met: In eager mode, tensors beside the inputs that the outputs depend on.
+        captured: In eager mode, tensors beside the inputs that the outputs depend on.
     """
 
     __slots__ = ('_inputs', '_recording', '_traced', 'call')

@@ -31,7 +31,7 @@ class _Task:
         cluster: The server's cluster.
         device: Its one device.
         variables: By (container, name).
-        held: The socket that keeps the port.
+        reserved: Socket that reserves the port.
     """
 
     def __init__(self, cluster: ClusterSpec, job: str, index: int, reserved: Any) -> None:
@@ -167,7 +167,7 @@ class Resources(dict[Any, Any]):
 
     Args:
         target: Of the server.
-        own: The session's resources so far.
+        own_resources: The session's resources so far.
 
     Attributes:
         devices: The tasks of this process that the session's server knows of, and its own as home.

@@ -209,7 +209,7 @@ class _Backward:
     Attributes:
         trace: It.
         needed: Values of the forward call that it needs.
-        found: By input of the node: which of its outputs is the gradient, or which three are, of `IndexedSlices`.
+        place_by_input: By input of the node: which of its outputs is the gradient, or which three are, of `IndexedSlices`.
     """
 
     trace: TracedFunction

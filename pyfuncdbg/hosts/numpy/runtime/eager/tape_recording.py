@@ -69,7 +69,7 @@ class RecordedResult(NamedTuple):
     Attributes:
         outputs: The public output values.
         hidden: The values of the hidden outputs.
-        met: In eager mode, tensors beside the inputs that the outputs depend on.
+        captured: In eager mode, tensors beside the inputs that the outputs depend on.
         call: Id of the Python call it was; 0 if unknown.
     """
 
@@ -90,7 +90,7 @@ class TapeRecording:
         accessed: Whether variables are watched as they are read.
         outer: Recordings that were active where this one began and are suspended: a tensor that one of them tracks is
             met as one more input here.
-        met: Tensors met that way, in order.
+        captured: Tensors met that way, in order.
     """
 
     __slots__ = ('accessed', 'captured', 'nodes', 'outer', 'tracked', 'variables', 'watched')

@@ -45,7 +45,7 @@ class Execution:
         feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
         deadline: The `perf_counter_ns()` after which no step begins; None without limit.
-        used: Where a rewind is possible: the resources that the current step has used, as they were before.
+        touched: Where a rewind is possible: the resources that the current step has used, as they were before.
     """
 
     locator: ClassVar[Locator | None] = None

@@ -42,7 +42,7 @@ class _Traces:
     """The traces of one function, or of one method of one object.
 
     Attributes:
-        found: By the key of the arguments and the graph around.
+        by_key: By the key of the arguments and the graph around.
         settled: Whether the first call is over, in which variables may be made.
     """
 

@@ -147,7 +147,7 @@ class CallMark:
         position: Index of the step.
         inputs: What it is given.
         before: The state before it.
-        used: Resources that it turns out to use, as they were before.
+        touched: Resources that it turns out to use, as they were before.
     """
 
     plan: CompiledPlan

@@ -16,7 +16,7 @@ class SlotValues:
     """Values by slot.
 
     Attributes:
-        known: Those that are there.
+        value_by_slot: Those that are there.
     """
 
     __slots__ = ('_made_by', '_plan', 'value_by_slot')

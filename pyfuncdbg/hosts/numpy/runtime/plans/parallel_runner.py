@@ -215,7 +215,7 @@ class PooledRun:
 
     Attributes:
         execution: What it is part of.
-        known: Values by slot.
+        value_by_slot: Values by slot.
         executions: By the ids of the threads that take part.
     """
 
