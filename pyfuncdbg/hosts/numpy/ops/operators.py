@@ -24,7 +24,7 @@ Operator = Callable[..., Any]
 
 
 def _is_foreign(x: Any) -> bool:
-    """Whether to let the other operand's class have a go: one that says it comes first, as TensorFlow asks."""
+    """Whether the other operand's class takes precedence, by its `__array_priority__` as in TensorFlow."""
     return getattr(x, '__array_priority__', 0) > Tensor.__array_priority__
 
 
@@ -97,7 +97,7 @@ _SINGLE: dict[str, Operator] = {
 
 _IN_PLACE = {'add': ('variable', '+', '.assign_add(value)'), 'sub': ('variable', '-', '.assign_sub(value)'),
              'mul': ('var', '*', ''), 'truediv': ('var', '/', ''), 'pow': ('var', '**', '')}
-"""Operators with which a program means to change a variable, but would only give its name to a tensor."""
+"""In-place operators, which would bind a variable's name to a tensor."""
 
 
 def _refused(variable: str, sign: str, method: str) -> Operator:
@@ -111,11 +111,11 @@ def _refused(variable: str, sign: str, method: str) -> Operator:
 
 
 def install(cls: type, read: Operator | None = None) -> None:
-    """Give a class the operators.
+    """Install the operators on a class.
 
     Args:
         cls: Its objects are tensors or convert to tensors.
-        read: Gives the tensor of an object, outside of the operator's own name scope. Such an object is a variable, which
+        read: Returns the tensor of an object, outside of the operator's name scope. Such an object is a variable, which
             refuses `+=` and the like.
     """
     if read is not None:
@@ -141,12 +141,12 @@ def _set_method(cls: type, name: str, function: Operator) -> None:
 
 
 def _shorten(sign: str, op: str, allowed: Sequence[DType], node: str) -> None:
-    """Let an operator between eager tensors take the short way first."""
+    """Install the fast path of an operator between eager tensors."""
     _set_method(EagerTensor, f'__{sign}__', fast_path.binary(lookup(op), allowed, _PAIRS[sign][0], node))
 
 
 def _compared(function: Callable[..., Tensor], otherwise: bool) -> Callable[[Any, Any], Tensor]:
-    """`==` or `!=`: eager tensors whose shapes do not fit are different, which the function itself refuses."""
+    """`==` or `!=`: eager tensors of incompatible shapes are unequal, where the function would raise."""
     def compare(x: Any, y: Any) -> Tensor:
         try:
             return function(x, y)

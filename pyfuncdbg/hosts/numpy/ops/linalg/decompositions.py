@@ -1,4 +1,4 @@
-"""Decompositions of matrices: QR, singular values, eigenvalues of symmetric ones; and what follows from them."""
+"""Decompositions of matrices: QR, singular values, eigenvalues of symmetric ones; rank and pseudo-inverse."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from pyfuncdbg.hosts.numpy.ops.linalg.solving import SOLVABLE, adjoint, square, 
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _SMALL = 1e-20
-"""TensorFlow's guard where two singular values or eigenvalues are equal."""
+"""TensorFlow's regularization for equal singular values or eigenvalues."""
 
 
 def _matrix(x: Any) -> None:
@@ -216,7 +216,7 @@ def _eigh_gradient(node: Node, of_e: Tensor, of_v: Tensor) -> Sequence[Any]:
     else:
         v = apply('SelfAdjointEigV2', (node.inputs[0],), {'compute_v': True})[1]
     of_x = matmul(v, matmul(inner, v, adjoint_b=True))
-    low = band_part(of_x + adjoint(of_x), -1, 0)         # only the lower triangle is looked at
+    low = band_part(of_x + adjoint(of_x), -1, 0)         # only the lower triangle is used
     return [set_diag(low, 0.5 * diag_part(low))]
 
 

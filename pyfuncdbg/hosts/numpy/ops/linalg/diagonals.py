@@ -1,4 +1,4 @@
-"""Diagonals and bands of matrices: taken out, put in, cut off."""
+"""Diagonals and bands of matrices: extraction, construction, masking."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ def _length(d: int, rows: int, columns: int) -> int:
 
 
 def _places(low: int, high: int, rows: int, columns: int, align: str) -> Iterator[tuple[Any, slice, Any, Any]]:
-    """For each diagonal from the highest on: its row in the packed form and where in that row it stands; its row and column
+    """For each diagonal, from the highest: its row and offset in the packed form; its row and column
     numbers in the matrix."""
     above, below = (part == 'LEFT' for part in align.split('_'))
     longest = max(_length(d, rows, columns) for d in (low, high, min(max(0, low), high)))
@@ -55,7 +55,7 @@ def _check_band(low: int, high: int, rows: int, columns: int) -> None:
 
 # ---------------------------------------------------------------- from diagonals to a matrix
 def _sizes(length: int | None, low: int, high: int, rows: int, columns: int) -> tuple[int | None, int | None]:
-    """The sizes of the matrix, where -1 means the smallest that fits."""
+    """The sizes of the matrix; -1 means the smallest possible."""
     if length is None:
         return (None if rows == -1 else rows), (None if columns == -1 else columns)
     least_rows, least_columns = length - min(high, 0), length + max(low, 0)
@@ -223,8 +223,8 @@ def diag(diagonal: Any, name: str = 'diag', k: Any = 0, num_rows: Any = -1, num_
         k: Which diagonal, or the lowest and the highest of several; 0 is the main one, positive are above it.
         num_rows: Rows of the result, -1 for as few as fit.
         num_cols: Columns of the result, -1 for as few as fit.
-        padding_value: What stands elsewhere.
-        align: Where shorter diagonals stand in their rows of `diagonal`.
+        padding_value: Value of all other elements.
+        align: Alignment of shorter diagonals in their rows of `diagonal`.
     """
     diagonal = convert_to_tensor(diagonal)
     padding = padding_value if isinstance(padding_value, Tensor) else constant(padding_value, diagonal.dtype)
@@ -240,14 +240,14 @@ def diag_part(input: Any, name: str = 'diag_part', k: Any = 0, padding_value: An
 
 
 def set_diag(input: Any, diagonal: Any, name: str = 'set_diag', k: Any = 0, align: str = _ALIGN) -> Tensor:
-    """The matrices with other diagonals; `k` as in `diag`."""
+    """The matrices with replaced diagonals; `k` as in `diag`."""
     x = convert_to_tensor(input)
     arguments = {'input': x, 'diagonal': convert_to_tensor(diagonal, dtype_hint=x.dtype), 'k': _k(k)}
     return call('MatrixSetDiagV3', arguments, {'align': align}, name)
 
 
 def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
-    """The matrices with 0 outside of a band: that many diagonals below and above the main one, -1 for all."""
+    """The matrices with 0 outside of a band: `num_lower` diagonals below, `num_upper` above the main one, -1 for all."""
     if current_graph() is None and not isinstance(num_lower, Tensor):
         num_lower = convert_to_tensor(num_lower)
         num_upper = convert_to_tensor(num_upper, num_lower.dtype)      # of one type
@@ -270,10 +270,10 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
 
 
 def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
-    """The diagonal of a tensor whose first half of axes is like the second.
+    """The diagonal of a tensor whose first half of axes has the sizes of the second.
 
     Raises:
-        ValueError: The rank is not known, not even, or the halves differ.
+        ValueError: The rank is unknown or odd, or the halves differ.
     """
     with scope(name, 'diag_part'):
         x = convert_to_tensor(input)

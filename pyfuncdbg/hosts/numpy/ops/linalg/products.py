@@ -140,7 +140,7 @@ def _batch_matmul_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 
 
 def _to_batches(x: Tensor, y: Tensor, gx: Tensor, gy: Tensor) -> Sequence[Any]:
-    """Sum over the batch axes along which a matrix was repeated; the two axes of the matrices are left alone."""
+    """Sum gradients over broadcast batch axes; the two axes of the matrices stay."""
     shape_x, shape_y = sizes_of(x), sizes_of(y)
     axes = apply('BroadcastGradientArgs', (shape_x[:-2], shape_y[:-2]))
     return [apply('Reshape', (apply('Sum', (g, axis), {'keep_dims': False}), shape))
@@ -236,7 +236,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _is_computed(axes: Any) -> bool:
-    """Whether only a run knows the axes."""
+    """Whether the axes are known at run time only."""
     if isinstance(axes, (list, tuple)):
         return any(map(_is_computed, axes))
     return isinstance(axes, Tensor) and constant_value(axes) is None
@@ -276,7 +276,7 @@ def _as_matrix(x: Tensor, sizes: Tensor, order: list[int], rows: int) -> Tensor:
 
 
 def reduce_prod_of(sizes: Tensor, axes: list[int]) -> Tensor:
-    """The number of elements that these axes have together."""
+    """The product of the sizes of these axes."""
     return apply('Prod', (_gather_sizes(sizes, axes), constant(np.int32(0))), {'keep_dims': False})
 
 
@@ -299,7 +299,7 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
 
 def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: bool | None = None, name: str | None = None,
          keep_dims: bool | None = None) -> Tensor:
-    """The norm of vectors (or, 'euclidean' or 'fro', of matrices) along `axis`; of the whole tensor without it.
+    """The norm of vectors (or, 'euclidean' or 'fro', of matrices) along `axis`; without it that of the whole tensor.
 
     Args:
         tensor: Of a float or complex dtype.

@@ -1,4 +1,4 @@
-"""Matrices as linear maps: inverse, determinant, systems of equations, decompositions. LAPACK does the work, by NumPy."""
+"""Matrices as linear maps: inverse, determinant, systems of equations, Cholesky decomposition; by LAPACK through NumPy."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ SOLVABLE: Allowed = (dtypes.float64, dtypes.float32, dtypes.float16, dtypes.comp
 
 # ---------------------------------------------------------------- shapes
 def square(x: Any) -> None:
-    """Refuse what is no matrix or no square one, when a kernel meets it."""
+    """Refuse arrays that are no square matrices, in a kernel."""
     if x.ndim < 2:
         raise invalid(f'Input tensor 0 must have rank >= 2, got {x.ndim}')
     if x.shape[-1] != x.shape[-2]:
@@ -46,7 +46,7 @@ def square_shape(x: TypedInput) -> TensorShape:
     """The static shape of square matrices.
 
     Raises:
-        ValueError: They are none.
+        ValueError: They are no square matrices.
     """
     shape = at_least_rank(x.shape, 2)
     if shape.sizes is None:
@@ -103,7 +103,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverse of square matrices (`adjoint`: of their conjugate transposes).
 
     Raises:
-        InvalidArgumentError: One has none.
+        InvalidArgumentError: A matrix is singular.
     """
     return call('MatrixInverse', {'input': input}, {'adjoint': adjoint}, name)
 
@@ -119,7 +119,7 @@ def _determinant_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Outpu
 
 
 def _as_factors(grad: Any) -> Any:
-    """Numbers of matrices, so that they multiply these."""
+    """One number per matrix, with two axes of size 1 to multiply it by."""
     sizes = apply('ConcatV2', (sizes_of(grad), constant(np.array([1, 1], np.int32)), constant(np.int32(0))))
     return apply('Reshape', (grad, sizes))
 
@@ -197,7 +197,7 @@ def _solve_types(op: str) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Ou
 
 
 def _by_solution(node: Node, grad: Tensor, of_b: Any) -> Any:
-    """The gradient of the matrix of a system from that of the right side."""
+    """The gradient by the matrix of a system, from the gradient by the right side."""
     x = node.outputs[0]
     return -matmul(x, of_b, adjoint_b=True) if node.attrs.get('adjoint') else -matmul(of_b, x, adjoint_b=True)
 
@@ -214,7 +214,7 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
     """The solutions of `matrix @ x = rhs`.
 
     Raises:
-        InvalidArgumentError: A matrix has no inverse.
+        InvalidArgumentError: A matrix is singular.
     """
     return call('MatrixSolve', {'matrix': matrix, 'rhs': rhs}, {'adjoint': adjoint}, name)
 
@@ -259,7 +259,7 @@ register(OpDef('MatrixTriangularSolve', _triangular_solve, _solve_types('MatrixT
 
 
 def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The solutions of `matrix @ x = rhs`, where only one triangle of the matrices is looked at."""
+    """The solutions of `matrix @ x = rhs`, where only one triangle of the matrices is used."""
     return call('MatrixTriangularSolve', {'matrix': matrix, 'rhs': rhs}, {'lower': lower, 'adjoint': adjoint}, name)
 
 
@@ -295,8 +295,8 @@ register(OpDef('Cholesky', _cholesky, _square_rule('Cholesky'), _cholesky_gradie
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
-    """The lower triangles `L` with `L @ adjoint(L) = input`; only the lower triangle of the input is looked at.
-    One that is not positive definite gives NaN.
+    """The lower triangles `L` with `L @ adjoint(L) = input`; only the lower triangle of the input is used.
+    A matrix that is not positive definite gives NaN.
     """
     return call('Cholesky', {'input': input}, None, name)
 

@@ -34,7 +34,7 @@ _ATTRS = ('strides', 'padding', 'explicit_paddings', 'data_format', 'dilations')
 
 # ---------------------------------------------------------------- kernels
 def _parts(x: Any, kernel: Any, attrs: Attrs) -> tuple[Any, list[windows.Axis], int]:
-    """Images with the channels last, their axes, and how many groups of channels there are."""
+    """Images with the channels last, their axes, and the number of channel groups."""
     x = windows.last_channels(x, attrs)
     depth, inner = x.shape[-1], kernel[-2]
     if not inner or depth % inner:
@@ -115,7 +115,7 @@ def _types(op: str, rank: int) -> Callable[[Sequence[TypedInput], Attrs], Sequen
 
 
 def static_counts(sizes: Sequence[int | None], window: Sequence[int | None], attrs: Attrs) -> list[int | None]:
-    """The number of windows along each axis, as far as it is known.
+    """The number of windows along each axis, None where it is not static.
 
     Raises:
         ValueError: A window is larger than the image.
@@ -173,7 +173,7 @@ def per_axis(value: Any, count: int, first: bool, name: str) -> list[int]:
     """A number for each axis of an image, from one number, one for each spatial axis, or all.
 
     Raises:
-        ValueError: Another number of them.
+        ValueError: The number of values differs.
     """
     value = 1 if value is None else value
     numbers = [int_attr(v, name) for v in (value if isinstance(value, (list, tuple, np.ndarray)) else [value])]
@@ -188,10 +188,10 @@ def per_axis(value: Any, count: int, first: bool, name: str) -> list[int]:
 
 
 def padding_of(padding: Any) -> tuple[str, list[int]]:
-    """The name of a padding and the explicit numbers, if it is such.
+    """The name of a padding, and its numbers if it is explicit.
 
     Raises:
-        InvalidArgumentError, in a graph ValueError: It is none.
+        InvalidArgumentError, in a graph ValueError: It is no padding.
     """
     if isinstance(padding, (list, tuple)):
         return 'EXPLICIT', [int(n) for pair in padding for n in pair]
@@ -229,7 +229,7 @@ def conv2d(input: Any, filters: Any, strides: Any, padding: Any, data_format: st
         strides: Of the windows: a number, two, or four.
         padding: 'SAME', 'VALID', or a list of pairs for the four axes.
         data_format: 'NHWC' or 'NCHW'.
-        dilations: From one element of a window to the next.
+        dilations: Distance of neighbours in a window.
         name: Of the node.
     """
     return _convolve('Conv2D', input, filters, _attrs(strides, padding, data_format, dilations, 2), name)
@@ -287,7 +287,7 @@ def convolution(input: Any, filters: Any, strides: Any = None, padding: Any = 'V
     """`conv1d`, `conv2d` or `conv3d`, by the rank of the filters.
 
     Raises:
-        ValueError: There are none of that rank.
+        ValueError: The rank is not 3 to 5.
     """
     x, filters = convert_together([input, filters], ('input', 'filter'), 'convolution')
     match filters.shape.rank:
@@ -303,7 +303,7 @@ def convolution(input: Any, filters: Any, strides: Any = None, padding: Any = 'V
 # ---------------------------------------------------------------- channel by channel
 def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_format: str | None = None,
                      dilations: Any = None, name: str | None = None) -> Tensor:
-    """A convolution of each channel with filters of its own; filter [height, width, channels, results per channel]."""
+    """A convolution of each channel with separate filters; filter [height, width, channels, results per channel]."""
     with scope(name, 'depthwise'):
         x, weights = convert_together([input, filter], ('tensor_in', 'filter_in'), 'depthwise')
         channels = x.shape.sizes and x.shape.sizes[1 if (data_format or '').startswith('NC') else -1], weights.shape[2]
@@ -321,7 +321,7 @@ def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_f
 
 def separable_conv2d(input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: Any,
                      data_format: str | None = None, dilations: Any = None, name: str | None = None) -> Tensor:
-    """`depthwise_conv2d`, then a mixture of the channels of each element."""
+    """`depthwise_conv2d`, then a 1x1 convolution."""
     with scope(name, 'separable_conv2d'):
         deep = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations, 'depthwise')
         return conv2d(deep, pointwise_filter, [1, 1, 1, 1], 'VALID', data_format or 'NHWC')

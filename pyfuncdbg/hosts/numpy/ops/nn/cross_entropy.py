@@ -58,7 +58,7 @@ def _cross_entropy_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Out
 
 
 def _by_logits(node: Node, column: Tensor | None, grad_grad: Tensor | None) -> Tensor | None:
-    """The gradient by the logits: through the loss, and through the gradient output, which second order asks for."""
+    """The gradient by the logits: through the loss, and through the gradient output for second order."""
     grad = None if column is None else column * node.outputs[1]
     if grad_grad is None:
         return grad
@@ -103,7 +103,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, 
             return apply('SoftmaxCrossEntropyWithLogits', (logits, labels))[0]
         shape = sizes_of(logits)
         if count == 0 or labels.shape.rank == 0:
-            call('Slice', {'input': vector([]), 'begin': [-1], 'size': [1]})        # refuses what has no row
+            call('Slice', {'input': vector([]), 'begin': [-1], 'size': [1]})        # refuses tensors of rank 0
         rows = [apply('Reshape', (x, apply('ConcatV2', (vector([-1]), sizes_of(x)[-1:], constant(np.int32(0))))))
                 for x in (logits, labels)]
         return apply('Reshape', (apply('SoftmaxCrossEntropyWithLogits', rows)[0], shape[:-1]))
@@ -134,13 +134,13 @@ def _sparse_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     if labels.shape != (rows,):
         raise invalid(f'logits and labels must have the same first dimension, got logits shape [{rows},{classes}] and '
                       f'labels shape [{",".join(map(str, labels.shape))}]')
-    # As unsigned numbers those below 0 are large too.
+    # As unsigned numbers negative classes are too large as well.
     if rows and _largest.reduce(labels.view(_UNSIGNED[labels.dtype.itemsize])) >= classes:
         bad = labels[(labels < 0) | (labels >= classes)]
         raise invalid(f'Received a label value of {bad.flat[0]} which is outside the valid range of [0, '
                                                f'{classes}).  Label values: {" ".join(map(str, labels.tolist()))}')
     shifted = logits - _largest.reduce(logits, -1, None, None, True)
-    powers = np.ascontiguousarray(np.exp(shifted))      # written to through a flat view of it
+    powers = np.ascontiguousarray(np.exp(shifted))      # written to through a flat view
     total = _plus.reduce(powers, -1, logits.dtype, None, True)
     powers /= total
     place = np.arange(0, rows * classes, classes or 1) + labels
@@ -167,10 +167,10 @@ register(OpDef('SparseSoftmaxCrossEntropyWithLogits', _sparse_cross_entropy, _sp
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:
-    """The cross entropy of each row against the number of its class.
+    """The cross entropy of each row, with class numbers as labels.
 
     Raises:
-        ValueError: `labels` has not one axis less than `logits`.
+        ValueError: The rank of `labels` is not that of `logits` less one.
     """
     with scope(name, 'SparseSoftmaxCrossEntropyWithLogits'):
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)

@@ -213,8 +213,8 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
     Args:
         x: Of a float dtype.
         rate: In [0, 1).
-        noise_shape: Shape in which the choice is made; it is broadcast to that of `x`.
-        seed: Makes the choice repeatable.
+        noise_shape: Shape of the mask, which is broadcast to that of `x`.
+        seed: Makes the mask repeatable.
         name: Of the scope.
 
     Raises:
@@ -247,7 +247,7 @@ def dropout_v1(x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: int
     """TensorFlow 1's `dropout`, by `keep_prob` or `rate`.
 
     Raises:
-        ValueError: Not exactly one of them.
+        ValueError: Both or neither are given.
     """
     if (keep_prob is None) == (rate is None):
         raise ValueError('Only one of `keep_prob` and `rate` can be set.' if rate is not None else

@@ -1,4 +1,4 @@
-"""Normalization and losses that are made of other ops."""
+"""Normalization and losses composed of other ops."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool =
 
 # ---------------------------------------------------------------- losses
 def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: str | None = None) -> Tensor:
-    """The cross entropy of each element, where those of label 1 count `pos_weight` times.
+    """The cross entropy of each element, with weight `pos_weight` for label 1.
 
     Raises:
         ValueError: Labels and logits differ in shape.
@@ -107,7 +107,7 @@ def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = Fal
 
 # ---------------------------------------------------------------- activations and sums
 def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
-    """`relu` of the features and of what they are negated, side by side along `axis`."""
+    """`relu` of the features and of their negatives, concatenated along `axis`."""
     with scope(name, 'CRelu'):
         x = convert_to_tensor(features)
         return relu(concat([x, -x], axis))
@@ -149,7 +149,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """`scalar * x`.
 
     Raises:
-        ValueError: `scalar` has axes.
+        ValueError: `scalar` is of rank above 0.
     """
     base = x.dtype if hasattr(x, 'dtype') else None
     factor = convert_to_tensor(scalar, base, name='scalar')
@@ -178,7 +178,7 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
 
 
 def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Tensor:
-    """The sum of the losses of examples divided by how many the whole batch has."""
+    """The sum of the losses of examples divided by the size of the global batch."""
     losses = convert_to_tensor(per_example_loss)
     if sample_weight is not None:
         losses = losses * cast(convert_to_tensor(sample_weight), losses.dtype)
@@ -188,7 +188,7 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
 
 
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
-    """Whether fewer than `k` classes are predicted above the target, for each row."""
+    """For each row whether fewer than `k` classes have a higher prediction than the target."""
     with scope(name, 'in_top_k'):
         table, targets = convert_to_tensor(predictions), convert_to_tensor(targets)
         target_score = apply('GatherNd', (table, apply('ExpandDims', (targets, constant(-1)))), {'batch_dims': 1})

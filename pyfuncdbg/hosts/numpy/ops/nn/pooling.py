@@ -197,7 +197,7 @@ def max_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
 
 def avg_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NHWC',
                name: str | None = None) -> Tensor:
-    """The mean of what each window of images sees; padding does not count."""
+    """The mean of each window of images, without padding."""
     return _pool('AvgPool', input, ksize, strides, padding, data_format, 2, name or 'AvgPool2D')
 
 
@@ -250,7 +250,7 @@ def max_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: st
     """`max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank.
 
     Raises:
-        ValueError: There is none for that rank.
+        ValueError: The rank is not 3 to 5.
     """
     x = convert_to_tensor(input)
     function = _by_rank(max_pool1d, max_pool2d, max_pool3d, x)
@@ -262,7 +262,7 @@ def avg_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: st
     """`avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank.
 
     Raises:
-        ValueError: There is none for that rank.
+        ValueError: The rank is not 3 to 5.
     """
     x = convert_to_tensor(input)
     function = _by_rank(avg_pool1d, avg_pool2d, avg_pool3d, x)

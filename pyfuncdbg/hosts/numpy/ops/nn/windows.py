@@ -1,4 +1,4 @@
-"""Sliding windows over the spatial axes of images: count, contents, and the way back. No ops."""
+"""Sliding windows over the spatial axes of images: count, contents, and their sum back to images. No ops."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -17,11 +17,11 @@ class Axis:
 
     Attributes:
         size: Of the image.
-        window: Elements that a window sees.
+        window: Number of elements of a window.
         stride: From one window to the next.
-        dilation: From one element of a window to the next.
-        before: Padding before the image.
-        count: Windows.
+        dilation: Distance of neighbours in a window.
+        before: Size of the padding before the image.
+        count: Number of windows.
     """
 
     size: int
@@ -33,17 +33,17 @@ class Axis:
 
     @property
     def padded(self) -> int:
-        """Elements that the windows run over."""
+        """Size with padding."""
         return max((self.count - 1) * self.stride + (self.window - 1) * self.dilation + 1, self.before + self.size)
 
     def window_slice(self, i: int) -> slice:
-        """The padded elements that stand at place `i` of each window."""
+        """The slice of padded elements at place `i` of each window."""
         first = i * self.dilation
         return slice(first, first + (self.count - 1) * self.stride + 1 if self.count else first, self.stride)
 
 
 def spatial(values: Sequence[int], attrs: Attrs) -> list[int]:
-    """The numbers of the spatial axes, out of one for each axis of an image."""
+    """The values for the spatial axes, of values for all axes of an image."""
     return list(values[2:]) if channels_first(attrs) else list(values[1:-1])
 
 
@@ -105,14 +105,14 @@ def windows(x: Any, axes: Sequence[Axis], fill: float = 0) -> Any:
 
 
 def places(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
-    """Each place of a window, and the padded elements that stand there."""
+    """Each place in a window, with the slices of padded elements at this place of all windows."""
     for place in np.ndindex(*(a.window for a in axes)):
         yield place, tuple(a.window_slice(i) for a, i in zip(axes, place, strict=True))
 
 
 def added(parts: Any, axes: Sequence[Axis]) -> Any:
-    """The way back: images in which each element is the sum of what windows [batch, count..., window..., channels] have
-    of it."""
+    """Images in which each element is the sum over all windows [batch, count..., window..., channels] that contain
+    it."""
     padded = np.zeros((len(parts), *(a.padded for a in axes), parts.shape[-1]), parts.dtype)
     every = (slice(None),) * (1 + len(axes))
     for place, window in places(axes):
@@ -126,10 +126,10 @@ def last_channels(x: Any, attrs: Attrs) -> Any:
 
 
 def as_given(x: Any, attrs: Attrs) -> Any:
-    """Images with the channels where the program has them."""
+    """Images in the program's data format."""
     return np.ascontiguousarray(np.moveaxis(x, -1, 1)) if channels_first(attrs) else x
 
 
 def wide(x: Any) -> Any:
-    """Small floats as float32: sums of many products need it."""
+    """float16 and bfloat16 as float32, for the precision of sums."""
     return x.astype(np.float32) if x.dtype.itemsize < 4 and x.dtype.kind in 'fV' else x

@@ -1,4 +1,4 @@
-"""Ragged tensors: tensors whose rows differ in length. All of it is loaded together: operators and ops know them then."""
+"""Ragged tensors: tensors whose rows differ in length. Imported together, so that operators and ops accept them."""
 from pyfuncdbg.hosts.numpy.ops.ragged import arithmetic, functions, methods, spec
 
 __all__ = ['arithmetic', 'functions', 'methods', 'spec']

@@ -1,6 +1,6 @@
-"""Elementwise ops on ragged tensors: the op on the values, rows as they are. Other operands are brought to the same rows.
+"""Elementwise ops on ragged tensors: the op on the flat values. Other operands are broadcast to the rows.
 
-The ops themselves send ragged operands here; `RaggedTensor` gets Python's operators from it.
+The ops dispatch ragged operands here; it installs Python's operators on `RaggedTensor`.
 """
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor, as_values, is_
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`op` of the innermost values of the ragged tensors among the arguments, in the same rows.
+    """`op` on the flat values of the ragged tensors among the arguments, in the same rows.
 
     Raises:
-        ValueError: Rows or numbers of values differ.
+        ValueError: Rows, or the numbers of values, differ.
     """
     raggeds: list[RaggedTensor] = []
     result_args, result_kwargs = _flat(args, raggeds), _flat(kwargs, raggeds)
@@ -68,7 +68,7 @@ def binary(function: Callable[[Any, Any], Any], x: Any, y: Any) -> RaggedTensor:
     """An elementwise function of two operands, at least one of them ragged, with broadcasting.
 
     Raises:
-        InvalidArgumentError: Rows differ in length and cannot be repeated.
+        InvalidArgumentError: Rows differ in length and cannot be broadcast.
     """
     x, y = as_values(x) if is_ragged(x) else x, as_values(y) if is_ragged(y) else y
     checks: list[Any] = []
@@ -86,13 +86,13 @@ def binary(function: Callable[[Any, Any], Any], x: Any, y: Any) -> RaggedTensor:
 
 
 def after(checks: Sequence[Any]) -> AbstractContextManager[Any]:
-    """In a graph, what is made inside runs after the checks; eager ones are over."""
+    """In a graph, new nodes run after the checks; eager checks have already run."""
     graph = context.current_graph()
     return nullcontext() if graph is None else graph.control_dependencies([c for c in checks if c is not None])
 
 
 def _alike(x: RaggedTensor, y: RaggedTensor, checks: list[Any]) -> tuple[RaggedTensor, RaggedTensor]:
-    """Both, with the checks that they have the same rows."""
+    """Both operands; appends the checks that they have the same rows."""
     if x.row_splits.dtype is not y.row_splits.dtype:
         x, y = x.with_row_splits_dtype(int64), y.with_row_splits_dtype(int64)
     if x.ragged_rank != y.ragged_rank:
@@ -105,11 +105,11 @@ def _alike(x: RaggedTensor, y: RaggedTensor, checks: list[Any]) -> tuple[RaggedT
 
 
 def _spread(other: Tensor, ragged: RaggedTensor, checks: list[Any]) -> Any:
-    """A tensor so that it goes with the innermost values: each of its elements is repeated for the values of its row."""
+    """A tensor broadcast to the flat values: each of its elements is repeated for the values of its row."""
     rank, levels = other.shape.rank, ragged.nested_row_splits
     inner = (ragged.flat_values.shape.rank or 1) - 1
     if not rank or rank <= inner:
-        return other                                # it goes along the uniform axes at the end
+        return other                                # it broadcasts along the uniform inner axes
     missing = len(levels) + 1 + inner - rank
     sizes, columns = shape_of(other, out_type=int64), places(ragged, int64)
     coordinates = []
@@ -135,7 +135,7 @@ def _operator(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], 
 
 
 def _install() -> None:
-    """Give `RaggedTensor` Python's operators, as tensors have them."""
+    """Install Python's operators on `RaggedTensor`."""
     for name in ('add', 'sub', 'mul', 'truediv', 'floordiv', 'mod', 'pow', 'and', 'or', 'xor'):
         method = getattr(Tensor, f'__{name}__')
         forward, reflected = _operator(method)

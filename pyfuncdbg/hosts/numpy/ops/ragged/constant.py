@@ -1,4 +1,4 @@
-"""`tf.ragged.constant`, `constant_value` and `placeholder`: ragged tensors of nested lists, and to be fed."""
+"""`tf.ragged.constant`, `constant_value` and `placeholder`: ragged tensors of nested lists, and placeholders."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,14 +23,14 @@ def constant(pylist: Any, dtype: Any = None, ragged_rank: Any = None, inner_shap
 
     Args:
         pylist: The lists.
-        dtype: That of the elements; by default what they are.
-        ragged_rank: How many levels of rows; by default all but the innermost elements.
+        dtype: Of the elements; by default inferred.
+        ragged_rank: Number of levels of rows; by default the depth of the lists less one.
         inner_shape: The shape of the innermost values.
-        name: Not looked at.
-        row_splits_dtype: That of the row splits.
+        name: Not used.
+        row_splits_dtype: Of the row splits.
 
     Raises:
-        ValueError: The lists are not equally deep, or do not go with `ragged_rank` and `inner_shape`.
+        ValueError: The lists are not equally deep, or contradict `ragged_rank` and `inner_shape`.
         TypeError: `pylist` is ragged already.
     """
     splits_dtype = as_dtype(row_splits_dtype)
@@ -124,7 +124,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _depths(value: Any) -> tuple[int | None, int]:
-    """The depth of the elements (None: there are none), and of the deepest list.
+    """The depth of the elements (None if there are none), and of the deepest list.
 
     Raises:
         ValueError: Elements are of different depth.
@@ -144,7 +144,7 @@ def _depths(value: Any) -> tuple[int | None, int]:
 
 
 def _inner_shape(pylist: Any, ragged_rank: int) -> tuple[int, ...]:
-    """The shape of the values below the rows; ValueError if they have none."""
+    """The shape of the values below the rows; ValueError if there is none."""
     flat = list(pylist)
     for level in range(ragged_rank):
         if not all(map(_is_list, flat)):

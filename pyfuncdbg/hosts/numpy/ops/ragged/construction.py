@@ -1,4 +1,4 @@
-"""`tf.ragged.range`, `stack`, `boolean_mask` and the numbers of segments."""
+"""`tf.ragged.range`, `stack`, `boolean_mask` and segment ids."""
 from __future__ import annotations
 
 from typing import Any
@@ -25,7 +25,7 @@ def range(starts: Any, limits: Any = None, deltas: Any = 1, dtype: Any = None, n
 
 
 def stack(values: Any, axis: int = 0, name: Any = None) -> Any:
-    """Tensors and ragged tensors side by side along a new axis, as a ragged tensor."""
+    """Tensors and ragged tensors stacked along a new axis, as a ragged tensor."""
     parts = [as_values(value) for value in values]
     if all(isinstance(part, Tensor) and part.shape.rank == 0 for part in parts):
         return stack_tensors(parts)
@@ -33,12 +33,12 @@ def stack(values: Any, axis: int = 0, name: Any = None) -> Any:
 
 
 def boolean_mask(data: Any, mask: Any, name: Any = None) -> Any:
-    """The values where `mask` is True, in the rows that they are in."""
+    """The values where `mask` is True, in their rows."""
     return functions.masked(data, mask)
 
 
 def row_splits_to_segment_ids(splits: Any, name: Any = None, out_type: Any = None) -> Tensor:
-    """For each value the number of its row."""
+    """The row number of each value."""
     return rows.numbers_of(rows.as_partition(splits, 'splits', None if out_type is None else as_dtype(out_type)))
 
 

@@ -1,4 +1,4 @@
-"""Ragged tensors and tensors, one as the other: `from_tensor`, `to_tensor`, sparse tensors, axes made one."""
+"""Conversion between ragged tensors, tensors and sparse tensors; merged axes."""
 from __future__ import annotations
 
 import builtins
@@ -31,7 +31,7 @@ def from_tensor(tensor: Any, lengths: Any, padding: Any, ragged_rank: Any, dtype
     """See `RaggedTensor.from_tensor`.
 
     Raises:
-        ValueError: Arguments that exclude each other, or a tensor of rank below 2.
+        ValueError: Arguments exclude each other, or the tensor's rank is below 2.
         TypeError: `ragged_rank` is no int.
     """
     if lengths is not None and padding is not None:
@@ -138,7 +138,7 @@ def to_tensor(ragged: RaggedTensor, default_value: Any, shape: Any) -> Tensor:
 
 
 def _tell(result: Tensor, ragged: RaggedTensor, static_shape: TensorShape | None) -> None:
-    """Let a symbolic result know its shape as far as it is known."""
+    """Set the static shape of a symbolic result."""
     if isinstance(result, SymbolicTensor):
         shape = ragged.shape
         if static_shape is not None and static_shape.sizes is not None and shape.sizes is not None:
@@ -151,9 +151,9 @@ def _zero_of(dtype: DType) -> Any:
 
 
 def places(ragged: RaggedTensor, dtype: DType) -> Tensor:
-    """For each innermost value its coordinates on all levels."""
+    """The coordinates of each flat value on all levels."""
     columns: list[Any] = []
-    owner: Any = None                               # for each innermost value, where its row stands on the level above
+    owner: Any = None                               # for each flat value the index of its row on the level above
     for splits in reversed(ragged.nested_row_splits):
         numbers = rows.numbers_of(splits)
         column = range(0, splits[-1], dtype=splits.dtype) - gather(splits, numbers)
@@ -163,7 +163,7 @@ def places(ragged: RaggedTensor, dtype: DType) -> Tensor:
 
 
 def to_sparse(ragged: RaggedTensor) -> SparseTensor:
-    """The values as those of a sparse tensor, whose size is that of the longest rows."""
+    """The sparse tensor of these rows; its sizes are those of the longest rows."""
     flat = ragged.flat_values
     at = places(ragged, int64)
     if flat.shape.rank != 1:
@@ -177,8 +177,8 @@ def from_sparse(sparse: Any, dtype: DType) -> RaggedTensor:
     """See `RaggedTensor.from_sparse`.
 
     Raises:
-        TypeError: No sparse tensor.
-        ValueError: It is of another rank than 2.
+        TypeError: The argument is no sparse tensor.
+        ValueError: Its rank is not 2.
     """
     if not isinstance(sparse, SparseTensor):
         raise TypeError(f'Argument `st_input` must be of type SparseTensor, but is of type {type(sparse).__name__}.')
@@ -198,7 +198,7 @@ def merged(ragged: RaggedTensor, outer: int, inner: int) -> Any:
     """See `RaggedTensor.merge_dims`.
 
     Raises:
-        ValueError: There is no such axis, or they are in the wrong order.
+        ValueError: There is no such axis, or the outer axis is not before the inner.
     """
     rank = ragged.shape.rank
     axes = []

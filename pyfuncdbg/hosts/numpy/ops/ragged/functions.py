@@ -1,6 +1,6 @@
 """Ragged versions of tensor functions: casts, reductions, `concat`, `stack`, `where`, sizes.
 
-Reductions over ragged axes are sums by segment, so all of them work in graphs and can be differentiated.
+Reductions over ragged axes are segment reductions, so they work in graphs and are differentiable.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _axis(axis: int, rank: int | None) -> int:
 
 
 def _reduced(name: str, reduce_dense: Callable[..., Any], by_segment: Segment) -> Callable[..., Any]:
-    """A reduction of ragged tensors from that of tensors and of segments."""
+    """A reduction of ragged tensors, from the reductions of tensors and of segments."""
     def reduce(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None, **old: Any) -> Any:
         ragged = as_values(input_tensor)
         if axis is None:
@@ -73,7 +73,7 @@ def _over(ragged: RaggedTensor, axis: int, keepdims: bool, reduce_dense: Any, by
 
 
 def _uniform(result: Any, width: int | None) -> Any:
-    """The result with an axis of size 1 where one was reduced."""
+    """The result with an axis of size 1 for the reduced one."""
     if isinstance(result, RaggedTensor):
         length: Any = result.nrows() if width is None else width
         return RaggedTensor.from_uniform_row_length(result, length, validate=False)
@@ -82,14 +82,14 @@ def _uniform(result: Any, width: int | None) -> Any:
 
 
 def _first_of(ragged: RaggedTensor) -> Any:
-    """Something with one element per value."""
+    """A tensor or ragged tensor with one element per flat value."""
     return ragged.value_rowids()
 
 
 def _segmented(values: Any, numbers: Any, count: Any, by_segment: Segment) -> Any:
     if not isinstance(values, RaggedTensor):
         return by_segment(values, numbers, count)
-    # Rows that go together: values with the same place in them have one number.
+    # Values with the same position in rows of one group get the same number.
     lengths = segments.unsorted_segment_max(values.row_lengths(), numbers, count)
     lengths = where(lengths < 0, zeros_like(lengths), lengths)
     splits = rows.of_lengths(cast(lengths, values.row_splits.dtype), validate=False)

@@ -24,9 +24,9 @@ def getitem(ragged: RaggedTensor, key: Any) -> Any:
     """`ragged[key]`.
 
     Raises:
-        ValueError: A number within rows of different length.
-        IndexError: A row that is not there, or too many items.
-        TypeError: Steps or places that are no integers.
+        ValueError: An integer index within rows of different length.
+        IndexError: There is no such row, or there are too many items.
+        TypeError: An index or step is no integer.
     """
     return _of_rows(ragged, list(key) if isinstance(key, (list, tuple)) else [key])
 
@@ -64,7 +64,7 @@ def _uniform(values: Any, length: Any, nrows: Any) -> RaggedTensor:
 
 
 def _expanded(keys: list[Any], rank: int | None) -> list[Any]:
-    """The keys with the ellipsis at their beginning made one axis shorter."""
+    """The keys with their leading ellipsis one axis shorter."""
     if rank is None:
         raise ValueError('Ellipsis not supported for unknown shape RaggedTensors')
     count = sum(key is not None for key in keys)
@@ -155,7 +155,7 @@ def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = 
     """The rows of a tensor or ragged tensor by their numbers, which may be ragged too.
 
     Raises:
-        ValueError: Along another axis than the first.
+        ValueError: The axis is not the first.
     """
     params = as_values(params)
     indices = as_values(indices)

@@ -1,6 +1,6 @@
-"""Row partitions of a vector of values: lengths, starts, limits or row numbers to row splits and back.
+"""Row partitions of a vector of values: conversions of lengths, starts, limits and row numbers to row splits and back.
 
-`RaggedTensor` is made through these; all of them are ops, so that they work in graphs too.
+The factory methods of `RaggedTensor` use them; they are ops, so they work in graphs too.
 """
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
 def as_partition(value: Any, name: str, hint: DType | None = None) -> Tensor:
-    """A vector or number that tells of rows: int32 if it or `hint` is, else int64.
+    """An argument of a row partition as a tensor: int32 if it or `hint` is, else int64.
 
     Raises:
-        ValueError: It is of another type.
+        ValueError: It has another dtype.
     """
     if isinstance(value, np.ndarray) and value.dtype == np.int32:
         tensor = convert_to_tensor(value)
@@ -59,14 +59,14 @@ def _zero(dtype: DType) -> Tensor:
 
 
 def checked_splits(splits: Tensor) -> Tensor:
-    """Row splits that begin with 0 and do not fall."""
+    """Row splits, checked to begin with 0 and to be non-decreasing."""
     text = 'Arguments to from_row_splits do not form a valid RaggedTensor:'
     return _checked(splits, [assert_equal(splits[0], constant(splits.dtype.as_numpy_dtype(0)), message=text + 'zero'),
                              assert_non_negative(splits[1:] - splits[:-1], message=text + 'monotonic')])
 
 
 def checked_size(splits: Tensor, count: Tensor) -> Tensor:
-    """Row splits that end where the values do."""
+    """Row splits, checked to end with the number of values."""
     text = 'Arguments to _from_row_partition do not form a valid RaggedTensor'
     return _checked(splits, [assert_equal(splits[-1], cast(count, splits.dtype), message=text)])
 
@@ -80,7 +80,7 @@ def of_lengths(lengths: Tensor, validate: bool) -> Tensor:
 
 
 def of_starts(starts: Tensor, count: Tensor, validate: bool) -> Tensor:
-    """Row splits from where each row begins, and how many values there are."""
+    """Row splits from the start of each row and the number of values."""
     count = cast(count, starts.dtype)
     if validate:
         text = 'Arguments to from_row_starts do not form a valid RaggedTensor'
@@ -92,7 +92,7 @@ def of_starts(starts: Tensor, count: Tensor, validate: bool) -> Tensor:
 
 
 def of_limits(limits: Tensor, validate: bool) -> Tensor:
-    """Row splits from where each row ends."""
+    """Row splits from the end of each row."""
     if validate:
         text = 'Arguments to from_row_limits do not form a valid RaggedTensor'
         limits = _checked(limits, [assert_non_negative(limits[:1], message=text),
@@ -101,10 +101,10 @@ def of_limits(limits: Tensor, validate: bool) -> Tensor:
 
 
 def of_numbers(numbers: Tensor, nrows: Any, validate: bool) -> Tensor:
-    """Row splits from the number of the row that each value is in.
+    """Row splits from the row number of each value.
 
     Raises:
-        ValueError: `nrows` is negative or too small, as far as it is known.
+        ValueError: `nrows` is static and negative or too small.
     """
     static_numbers = constant_value(numbers)
     if nrows is None:
@@ -149,7 +149,7 @@ def lengths_of(splits: Tensor) -> Tensor:
 
 
 def numbers_of(splits: Tensor) -> Tensor:
-    """For each value the number of the row that it is in."""
+    """The row number of each value."""
     inner = expand_dims(splits[1:-1], 1)
     count = splits[-1]
     marks = scatter_nd(inner, ones(reshape(size(inner), [1]), splits.dtype), reshape(count + 1, [1]))

@@ -1,4 +1,4 @@
-"""`tf.RaggedTensorSpec`: what is known of a ragged tensor before there is one."""
+"""`tf.RaggedTensorSpec`: the type of ragged tensors."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ class RaggedTensorSpec(CompositeTypeSpec):
 
     Args:
         shape: Its static shape, None in ragged dimensions.
-        dtype: That of its elements.
-        ragged_rank: How many levels of rows; by default all axes but the first are ragged.
-        row_splits_dtype: That of its row splits.
+        dtype: Of its elements.
+        ragged_rank: Number of levels of rows; by default all axes but the first are ragged.
+        row_splits_dtype: Of its row splits.
         flat_values_spec: The spec of its innermost values, where they are composite.
 
     Raises:
-        ValueError: They do not go together.
+        ValueError: The arguments contradict each other.
         TypeError: `ragged_rank` is no int.
     """
 
@@ -109,7 +109,7 @@ class RaggedTensorSpec(CompositeTypeSpec):
         return result
 
     def _tell(self, components: Sequence[Any]) -> None:
-        """Let symbolic components know what the spec knows."""
+        """Set the static shapes of symbolic components."""
         for tensor, spec in zip(components, self._component_specs, strict=True):
             if isinstance(tensor, SymbolicTensor):
                 tensor.set_shape(spec.shape)

@@ -1,4 +1,4 @@
-"""Strings cut into parts, `tf.strings.split` and its relatives: results are ragged or sparse. The ops are in `strings`."""
+"""Splitting of strings, `tf.strings.split` and the like, to ragged or sparse tensors. The ops are in `strings`."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -36,8 +36,8 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
 
     Args:
         input: Strings.
-        sep: What separates them; without, runs of white space, and none at the ends.
-        maxsplit: How many separators count at most, -1 for all.
+        sep: The separator; by default runs of white space, ignored at both ends.
+        maxsplit: Largest number of splits, -1 for all.
         name: Of the scope.
 
     Returns:
@@ -54,7 +54,7 @@ def split_v1(input: Any = None, sep: Any = None, maxsplit: int = -1, result_type
     """`split` of a vector, with a sparse tensor as result.
 
     Raises:
-        ValueError: Another type of result.
+        ValueError: Another `result_type`.
     """
     _check_result(result_type)
     x = convert_to_tensor(source if input is None else input, dtypes.string)
@@ -76,7 +76,7 @@ def string_split(source: Any, sep: Any = None, skip_empty: bool = True, delimite
     """TensorFlow 1's: the parts of strings between any of the characters of `delimiter`.
 
     Raises:
-        ValueError: Another type of result.
+        ValueError: Another `result_type`.
     """
     _check_result(result_type)
     with scope(name, 'StringSplit'):

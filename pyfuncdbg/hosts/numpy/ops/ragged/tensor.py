@@ -1,6 +1,6 @@
 """`tf.RaggedTensor`: rows of different length, stored as flat values and row splits.
 
-The values may be ragged themselves. Programs make them in eager code, graphs and traced functions.
+The values may be ragged themselves. In eager code, graphs and traced functions.
 """
 # long: one class, TensorFlow's `RaggedTensor`: its factory methods are a third of it
 from __future__ import annotations
@@ -30,8 +30,8 @@ class RaggedTensor:
 
     Attributes:
         values: The rows one after the other: a tensor, or a ragged tensor.
-        row_splits: Where each row begins, and where the last one ends.
-        uniform_row_length: The length of all rows as a tensor, where the rows were made of one length; else None.
+        row_splits: The start of each row, and the end of the last.
+        uniform_row_length: The length of all rows as a tensor if they were declared uniform, else None.
     """
 
     __slots__ = ('__weakref__', 'row_splits', 'uniform_row_length', 'values')
@@ -70,7 +70,7 @@ class RaggedTensor:
 
     @classmethod
     def _parts(cls, values: Any, partition: Any, name: str, validate: Any, rank: int = 1) -> tuple[Any, Tensor]:
-        """The values, and the argument that parts them into rows, as tensors."""
+        """The values and the row partition as tensors."""
         _check_flag(validate)
         values = cls.as_values(values)
         splits_dtype = values.row_splits.dtype if isinstance(values, RaggedTensor) else None
@@ -108,7 +108,7 @@ class RaggedTensor:
     @classmethod
     def from_value_rowids(cls, values: Any, value_rowids: Any, nrows: Any = None, name: Any = None,
                           validate: bool = True) -> RaggedTensor:
-        """Rows by the number of the row of each value; `nrows` of them, by default up to the last one with a value."""
+        """Rows from the row number of each value; `nrows` of them, by default up to the last with a value."""
         values, numbers = cls._parts(values, value_rowids, 'value_rowids', validate)
         values.shape[:1].assert_is_compatible_with(numbers.shape)
         return cls._create(values, rows.of_numbers(numbers, nrows, validate), validate)
@@ -160,7 +160,7 @@ class RaggedTensor:
 
     @classmethod
     def as_values(cls, value: Any) -> Any:
-        """A value converted to one that a ragged tensor can have as values."""
+        """A value converted to the values of a ragged tensor."""
         if isinstance(value, (RaggedTensor, Tensor)):
             return value
         if isinstance(value, RaggedTensorValue):
@@ -175,7 +175,7 @@ class RaggedTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape: None where rows differ or may differ."""
+        """The static shape, None in ragged dimensions."""
         splits = self.row_splits.shape
         count = None if splits.rank is None or splits[0] is None else splits[0] - 1
         width = None if self.uniform_row_length is None else constant_value(self.uniform_row_length)
@@ -202,7 +202,7 @@ class RaggedTensor:
         return (self.row_splits, *inner)
 
     def value_rowids(self, name: Any = None) -> Tensor:
-        """For each of `values` the number of its row."""
+        """The row number of each of `values`."""
         return rows.numbers_of(self.row_splits)
 
     def nested_value_rowids(self, name: Any = None) -> tuple[Any, ...]:
@@ -243,7 +243,7 @@ class RaggedTensor:
 
     # ------------------------------------------------------------------ others made of it
     def with_values(self, new_values: Any) -> RaggedTensor:
-        """The same rows of other values."""
+        """The same rows with other values."""
         new = self.as_values(new_values)
         new.shape.with_rank_at_least(1)
         self.values.shape[:1].assert_is_compatible_with(new.shape[:1])
@@ -253,12 +253,12 @@ class RaggedTensor:
         return RaggedTensor(new, self.row_splits, True, self.uniform_row_length)
 
     def with_flat_values(self, new_values: Any) -> RaggedTensor:
-        """The same rows of all levels, of other values."""
+        """The same rows of all levels with other flat values."""
         inner = self.values
         return self.with_values(inner.with_flat_values(new_values) if isinstance(inner, RaggedTensor) else new_values)
 
     def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
-        """The same with row splits of another type."""
+        """The ragged tensor with row splits of another dtype."""
         kind = as_dtype(dtype)
         if kind not in (int32, int64):
             raise ValueError(f'Argument `row_splits` dtype must be int32 or int64. Received {kind}.')
@@ -322,7 +322,7 @@ class RaggedTensor:
         return [inner[start:end] for start, end in pairwise(splits)]
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Run it in `session` or the default session."""
+        """Its value, computed in `session` or the default session."""
         return evaluate(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
 
     def __len__(self) -> int:
@@ -348,17 +348,17 @@ class RaggedTensor:
         raise ValueError("TypeError: object of type 'RaggedTensor' has no len()")
 
     def printed(self, hole: str) -> tuple[str, list[Any]]:
-        """The form for `tf.print`: the rows, or in a graph their parts; a text with holes, and the tensors that go there."""
+        """The form for `tf.print`, in a graph by components: a text with holes, and the tensors to fill in."""
         if not self._is_eager():
             return f'tf.RaggedTensor(values={hole}, row_splits={hole})', [self.flat_values, self.row_splits]
         return rows_text(self.to_list(), 3), []
 
     def fetched(self) -> RaggedFetch:
-        """The structure that `Session.run` fetches in its place."""
+        """The structure that `Session.run` fetches instead of it."""
         return RaggedFetch(self.flat_values, self.nested_row_splits)
 
     def fed(self, value: Any) -> list[tuple[Any, Any]]:
-        """Its tensors with the value of each, where a run is fed `value` for it."""
+        """Feeds of its tensors where a run is fed `value` for it."""
         return list(zip((*self.nested_row_splits, self.flat_values), (*value.nested_row_splits, value.flat_values),
                         strict=False))
 

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.ragged.RaggedTensorValue`: a ragged tensor of NumPy arrays, as sessions fetch and are fed one."""
+"""`tf.compat.v1.ragged.RaggedTensorValue`: ragged tensors of NumPy arrays, as fetches and feeds of sessions."""
 from __future__ import annotations
 
 from itertools import pairwise
@@ -11,11 +11,11 @@ class RaggedTensorValue:
     """The value of a `RaggedTensor`.
 
     Args:
-        values: The rows one after the other: an array, or a value whose rows are the rows' rows.
-        row_splits: Where each row begins, and where the last one ends.
+        values: The rows one after the other: an array, or a `RaggedTensorValue` of inner rows.
+        row_splits: The start of each row, and the end of the last.
 
     Raises:
-        TypeError: They are no such arrays.
+        TypeError: An argument has another type.
         ValueError: The splits of rows and inner rows differ in dtype.
     """
 
@@ -79,7 +79,7 @@ def nested(flat_values: Any, splits: Any) -> Any:
 
 
 class RaggedFetch:
-    """A ragged tensor among the fetches of a run: its tensors, which `nest` replaces by their values."""
+    """A ragged tensor among the fetches of a run, whose tensors `nest` replaces by values."""
 
     __slots__ = ('flat_values', 'splits')
 

@@ -1,4 +1,4 @@
-"""TensorFlow's random numbers: the Philox 4x32-10 generator, and the distributions that read its bits.
+"""TensorFlow's random numbers: the Philox 4x32-10 generator, and distributions over its bits.
 
 Blocks of four 32-bit numbers are a function of a key and a counter, so any of them can be computed on its own (Salmon et
 al., "Parallel random numbers: as easy as 1, 2, 3", 2011). `random` and `stateless_random` draw from it, on the thread of
@@ -18,11 +18,11 @@ _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 _WORD = 2**64 - 1
 _PER_OUTPUT = 256
-"""Count of numbers that TensorFlow reserves for each group of outputs of a distribution that may reject."""
+"""Number of samples that TensorFlow reserves for each group of outputs of a rejection sampler."""
 
 
 class Philox(np.random.Generator):
-    """A key and a counter. NumPy's bit generator of that name only holds them, so that its state can be kept and put back
+    """A key and a counter. NumPy's `Philox` only holds them, so that its state can be saved and restored
     like that of any generator; the blocks are computed here.
 
     Args:
@@ -35,7 +35,7 @@ class Philox(np.random.Generator):
 
     @staticmethod
     def seeded(seed: int, seed2: int) -> Philox:
-        """The generator of a stateful op with these seeds; with (0, 0) one that cannot be repeated."""
+        """The generator of a stateful op with these seeds; with (0, 0) a random one."""
         if not seed and not seed2:
             seed, seed2 = (int.from_bytes(os.urandom(8), 'little') for _ in range(2))
         return Philox(seed & _WORD, (seed2 & _WORD) << 64)
@@ -47,7 +47,7 @@ class Philox(np.random.Generator):
         return int(state['state']['key'][0]), high << 64 | low
 
     def reserve(self, blocks: int) -> Blocks:
-        """Blocks from the counter on, which moves on by that many."""
+        """The next blocks; advances the counter."""
         key, counter = self.position()
         state: Any = self.bit_generator.state
         after = counter + blocks
@@ -149,7 +149,7 @@ def _box_muller64(bits: Any) -> Any:
 
 
 def _pairs(bits: Any, double: bool) -> Any:
-    """Normal numbers from blocks, in the order in which the kernel makes them."""
+    """Normal numbers from blocks, in the order of TensorFlow's kernel."""
     if double:
         return _box_muller64(bits)
     return _box_muller32(bits[..., 0::2], bits[..., 1::2]).reshape(*bits.shape[:-1], 4)
@@ -163,8 +163,8 @@ def normal(blocks: Blocks, count: int, dtype: Any) -> Any:
 
 
 def truncated_normal(blocks: Blocks, count: int, dtype: Any) -> Any:
-    """Normally distributed within two standard deviations: each group of outputs takes the first that fit of its own row of
-    blocks."""
+    """Normally distributed within two standard deviations: each group of outputs takes the first accepted samples of
+    its own row of blocks."""
     double = dtype == np.float64
     size = 2 if double else 4
     groups = -(-count // size)
@@ -183,7 +183,7 @@ def truncated_normal(blocks: Blocks, count: int, dtype: Any) -> Any:
 
 
 def categorical(blocks: Blocks, logits: Any, samples: int, dtype: Any) -> Any:
-    """For each row of logits `samples` numbers of classes."""
+    """`samples` class numbers for each row of logits."""
     rows = len(logits)
     bits = blocks.numbers(2 * rows * samples).reshape(-1, 2)
     uniform = float64_below_one(bits[:, 0], bits[:, 1]).reshape(rows, samples)

@@ -32,7 +32,7 @@ _DEFAULT_GRAPH_SEED = 87654321
 """Graph seed that TensorFlow uses where only the op has a seed."""
 _nodes = itertools.count(1)
 _counters: WeakKeyDictionary[Graph, itertools.count[int]] = WeakKeyDictionary()
-"""For each graph with a seed, how many ops took theirs from it."""
+"""For each graph with a seed, the number of ops with a seed derived from it."""
 
 
 def set_seed(seed: int) -> None:
@@ -57,10 +57,10 @@ def _global_seed(graph: Graph | None) -> int | None:
 
 
 def _seeds(seed: int | None) -> dict[str, int]:
-    """The attrs that say which generator an op draws from; both seeds 0: one that differs from process to process.
+    """The seed attrs of an op; both 0: a random generator for each process.
 
-    Each node of a graph has its own, so that two nodes with equal seeds give equal numbers; in eager code calls with
-    equal seeds share one, so that each call gives other numbers. Both is as in TensorFlow.
+    Each node of a graph has its own generator, so two nodes with equal seeds give equal numbers; eager calls with
+    equal seeds share one, so each call gives new numbers. Both as in TensorFlow.
     """
     graph = current_graph()
     first = _global_seed(graph)
@@ -78,7 +78,7 @@ _LARGEST = 2**31 - 1
 
 
 def _next_eager_seed(seed: int) -> int:
-    """The seed of the next eager op that has none of its own: Python's `random.Random(seed).randint(0, 2**31 - 1)`."""
+    """The seed of the next eager op without one: Python's `random.Random(seed).randint(0, 2**31 - 1)`."""
     host.op_draws += 1
     key = RANDOM, 'seeds'
 
@@ -97,7 +97,7 @@ def _next_eager_seed(seed: int) -> int:
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """`tf.compat.v1.get_seed`: the two seeds of an op that is given this one; (None, None) for one that is not seeded."""
+    """`tf.compat.v1.get_seed`: the two seeds of an op with this seed; (None, None) for an unseeded op."""
     attrs = _seeds(op_seed)
     return (None, None) if not (attrs['seed'] or attrs['seed2']) else (attrs['seed'], attrs['seed2'])
 
@@ -135,14 +135,14 @@ def _drawing(op: str, draw: Distribution) -> None:
 
 
 _RESERVED = 256
-"""Blocks that TensorFlow sets aside for each output."""
+"""Blocks that TensorFlow reserves for each output."""
 _drawing('RandomUniform', philox.uniform)
 _drawing('RandomStandardNormal', philox.normal)
 _drawing('TruncatedNormal', philox.truncated_normal)
 
 
 def check_bounds(low: Any, high: Any) -> None:
-    """Refuse an empty range of integers, when a kernel meets it."""
+    """Refuse an empty range of integers, in a kernel."""
     if low >= high:
         raise invalid(f'Need minval < maxval, got {low} >= {high}')
 
@@ -172,7 +172,7 @@ register(OpDef('RandomShuffle', _shuffle, same_rule('RandomShuffle'), no_gradien
 
 # ---------------------------------------------------------------- classes
 def check_classes(logits: Any, samples: Any) -> None:
-    """Refuse what is no table of logits, when a kernel meets it."""
+    """Refuse logits that are no matrix, in a kernel."""
     if logits.ndim != 2:
         raise invalid(f'logits should be a matrix, got shape {list(logits.shape)}')
     if np.ndim(samples):
@@ -184,7 +184,7 @@ def check_classes(logits: Any, samples: Any) -> None:
 
 
 def classes_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
-    """The shape rule of ops that draw classes."""
+    """The shape rule of ops that sample classes."""
     rows = with_rank(inputs[0].shape, 2)[0]
     count = ints(inputs[1])
     return [(attrs['output_dtype'], TensorShape.of((rows, None if count is None else count[0])))]
@@ -203,7 +203,7 @@ register(OpDef('Multinomial', _multinomial, classes_types, no_gradient, stateful
 
 def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None,
                 name: str | None = None) -> Tensor:
-    """For each row of unnormalized log-probabilities, the numbers of classes drawn by them, [rows, num_samples].
+    """Class numbers sampled from each row of unnormalized log-probabilities, [rows, num_samples].
 
     Raises:
         ValueError: `dtype` is neither int32 nor int64.
@@ -216,7 +216,7 @@ def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: int | No
 
 
 def class_dtype(dtype: Any) -> DType:
-    """The dtype of numbers of classes; int64 by default."""
+    """The dtype of class numbers; int64 by default."""
     kind = as_dtype(dtype or dtypes.int64)
     if kind not in (dtypes.int32, dtypes.int64):
         raise ValueError(f'Argument `dtype` got invalid value {kind}. Accepted dtypes are (tf.int32, tf.int64).')
@@ -245,7 +245,7 @@ def random_uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any =
         name: Of the scope.
 
     Raises:
-        ValueError: Another dtype, or integers without `maxval`.
+        ValueError: Another dtype, or an integer dtype without `maxval`.
     """
     kind = as_dtype(dtype)
     if not kind.is_floating and kind not in (dtypes.int32, dtypes.int64):
@@ -294,7 +294,7 @@ def random_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = d
 
 def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: int | None = None,
                      name: str | None = None) -> Tensor:
-    """Normally distributed, drawn again where it is more than two standard deviations away."""
+    """Normally distributed, redrawn beyond two standard deviations."""
     return _normal('TruncatedNormal', 'truncated_normal', shape, mean, stddev, dtype, seed, name)
 
 

@@ -31,7 +31,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _ALGORITHMS = {'philox': 1, 'threefry': 2, 'auto_select': 3}
 _SCRAMBLING = 0x02461e293ec8f720
-"""The key under which TensorFlow mixes the two numbers of a seed."""
+"""TensorFlow's key for mixing the two numbers of a seed."""
 
 
 # ---------------------------------------------------------------- seeds
@@ -60,7 +60,7 @@ register(OpDef('StatelessRandomGetKeyCounter', _key_counter, _key_counter_types,
 
 
 def _position(seed: Any, alg: Any) -> tuple[Any, Any, Any]:
-    """The inputs of an op that say what it draws from.
+    """The key, counter and algorithm inputs of an op.
 
     Raises:
         ValueError: Another algorithm than Philox.
@@ -122,7 +122,7 @@ _UNIFORM = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dty
 
 def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32,
                       name: str | None = None, alg: Any = 'auto_select') -> Tensor:
-    """Uniform in [minval, maxval); integers without bounds: any value of the dtype.
+    """Uniform in [minval, maxval); integers without bounds: all values of the dtype.
 
     Args:
         shape: Of the result.
@@ -134,7 +134,7 @@ def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None
         alg: 'philox' or 'auto_select', which is Philox here as on TensorFlow's CPU.
 
     Raises:
-        ValueError: Another dtype, or one bound alone.
+        ValueError: Another dtype, or only one bound.
     """
     kind = as_dtype(dtype)
     _check_uniform(kind, minval, maxval)
@@ -181,13 +181,13 @@ def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, 
 
 def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32,
                                name: str | None = None, alg: Any = 'auto_select') -> Tensor:
-    """Normally distributed, drawn again where it is more than two standard deviations away."""
+    """Normally distributed, redrawn beyond two standard deviations."""
     return _around('StatelessTruncatedNormalV2', 'stateless_truncated_normal', shape, seed, mean, stddev, dtype, name, alg)
 
 
 def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64,
                           name: str | None = None) -> Tensor:
-    """For each row of unnormalized log-probabilities, the numbers of classes drawn by them, [rows, num_samples].
+    """Class numbers sampled from each row of unnormalized log-probabilities, [rows, num_samples].
 
     Raises:
         ValueError: `dtype` is neither int32 nor int64.

@@ -1,1 +1,1 @@
-"""The script ops: Python functions as nodes. `calls` has the public functions, `kernel` and `gradient` what the nodes do."""
+"""The script ops: Python functions as nodes. `calls` has the public functions, `kernel` and `gradient` the kernels."""

@@ -1,4 +1,4 @@
-"""`inp`: the user's arguments as a flat list of inputs, and back to what the function sees.
+"""`inp`: the user's arguments as a flat list of inputs, and back to the function's arguments.
 
 The public functions call it on the caller's thread; kernels call `ArgumentLayout.arguments` on the run's.
 """
@@ -34,7 +34,7 @@ class ArgumentLayout:
         self.has_composites = any(is_composite(item) for item in (*positional, *keywords.values()))
 
     def arguments(self, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The positional and keyword arguments that these inputs make."""
+        """The positional and keyword arguments for some inputs."""
         values = iter(inputs)
         positional = [filled(item, values) for item in self.positional]
         return positional, {key: filled(item, values) for key, item in self.keywords.items()}
@@ -42,17 +42,17 @@ class ArgumentLayout:
 
 def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],
              split: Callable[[Any], bool]) -> tuple[list[Any], ArgumentLayout]:
-    """All leaves of nested arguments in order, and the layout that puts them together again."""
+    """All leaves of nested arguments in order, and the layout that packs them again."""
     values = [leaf for item in (*positional, *keywords.values()) for leaf in leaves(item, split)]
     return values, ArgumentLayout(positional, keywords, split)
 
 
 def flat_inputs(inp: Any, composites: bool = False) -> tuple[list[Any], ArgumentLayout | None]:
-    """The inputs in `inp`, by TensorFlow's rule: whatever iterating gives, each one tensor.
+    """The inputs in `inp`, by TensorFlow's rule: each item of the iteration is one tensor.
 
-    An element with a mapping or dataclass in it, which TensorFlow refuses, stands for one input per leaf; in there a list
-    or tuple of tensors stays one, and a list of numbers is one tensor. With `composites` a composite
-    stands for its tensors; else it is one input.
+    An element with a mapping or dataclass in it, which TensorFlow refuses, becomes one input per leaf; in it a list
+    or tuple of tensors stays one, and a list of numbers is one tensor. With `composites` a composite becomes
+    its component tensors; else it is one input.
 
     Raises:
         TypeError: It cannot be iterated.
@@ -65,14 +65,14 @@ def flat_inputs(inp: Any, composites: bool = False) -> tuple[list[Any], Argument
 
 
 def _is_apart(value: Any) -> bool:
-    """Whether a value is taken apart: a list or tuple only if something keyed, or a tensor, is in it."""
+    """Whether a value is flattened: a list or tuple only if it has something keyed, or a tensor, in it."""
     if isinstance(value, (list, tuple)):
         return holds_keyed(value) or any(isinstance(item, (Tensor, Variable)) for item in value)
     return is_keyed(value)
 
 
 def or_decorator(op: Callable[..., Any], op_name: str, func: Any, inp: Any, Tout: Any, **options: Any) -> Any:
-    """The decorator that a script op without its function is.
+    """The script op, or a decorator where its function is missing.
 
     Raises:
         TypeError: An argument is missing or too many.

@@ -3,8 +3,8 @@
 Programs call them; in eager mode the function is called at once, on the caller's thread.
 
 Variables that the function can reach (in its closure, the globals it names, and its bound object) become hidden inputs of
-its node in a graph, so that `tf.gradients` knows of them. They are read when the node is made. Nothing of the user's is
-called: types are asked, not objects, which may be proxies of anything.
+its node in a graph, for `tf.gradients`. They are collected when the node is made. No code of the user's is
+called: types are inspected, not objects, which may be proxies of anything.
 """
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _is_row_of_shapes(value: Any) -> bool:
 
 
 class _Checks:
-    """Setting: whether eager numpy_function is held to its `Tout`."""
+    """Setting: whether eager numpy_function must return its `Tout`."""
 
     on = False
 
@@ -174,7 +174,7 @@ _checks = _Checks()
 
 
 def strict(on: bool = True) -> None:
-    """Hold `numpy_function` to its `Tout` in eager mode too, where TensorFlow takes whatever comes; for all threads."""
+    """Check results of `numpy_function` against `Tout` in eager mode too, where TensorFlow does not; for all threads."""
     _checks.on = on
 
 
@@ -196,7 +196,7 @@ def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: Ar
 
 
 def _array(item: Any) -> Any:
-    """The array that the function gets for one input in eager mode: its own, also at rank 0."""
+    """The array that the function gets for one input in eager mode: a copy, also at rank 0."""
     convert = getattr(item, '_as_tensor', None)
     if convert is not None and not is_composite(item):
         item = convert()
@@ -230,18 +230,18 @@ def _node(graph: Graph, function: PythonFunction, items: Sequence[Any], serializ
     while outermost.building_function and outermost.outer is not None:
         outermost = outermost.outer
     if outermost is not graph:
-        outermost.resources.append(function)        # a GraphDef of the inner graph may outlive it
+        outermost.resources.append(function)        # a GraphDef of the inner graph may outlive that graph
     if not op.outputs:
         return [] if function.op_type == STATELESS else op
     return function.outputs.packed(op.outputs)
 
 
 _PLAIN = frozenset((EagerTensor, float, int, np.ndarray))
-"""Types of inputs that are of no graph."""
+"""Types of inputs that belong to no graph."""
 
 
 def _graph_of(items: Sequence[Any]) -> Graph | None:
-    """In eager mode, the graph of a symbolic input or of a variable that is a node."""
+    """In eager mode, the graph of a symbolic input or of a graph variable."""
     if _PLAIN.issuperset(map(type, items)):
         return None
     for item in items:
@@ -256,15 +256,15 @@ def _check_callable(func: Any) -> None:
 
 
 _MOST = 2000
-"""Objects looked at; a model with more that is only reached by attribute must be passed in `inp`."""
+"""Most objects visited; the variables of a larger model, reached by attributes only, must be passed in `inp`."""
 _DEEPEST = 4
 _ATOMS = (str, bytes, int, float, complex, np.ndarray, np.generic, Tensor, Graph, ModuleType, type, type(None))
 
 
 def captured_variables(func: Any, graph: Graph) -> tuple[Variable, ...]:
-    """Variables that `func` can reach and a node of `graph` can read: breadth first, at most 2,000 objects.
+    """Variables that `func` can reach and a node of `graph` can read: breadth-first search of at most 2,000 objects.
 
-    Those that are not trainable only if they are nodes themselves, and so have no value outside of a run.
+    Non-trainable ones only if they are graph variables, which have no value outside of a run.
     """
     variables: dict[int, Variable] = {}
     visited: set[int] = set()
@@ -324,7 +324,7 @@ def _of_function(func: FunctionType) -> Iterator[Any]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The globals that a function and those defined in it name (attribute names too: they do no harm)."""
+    """Names of globals that a function and those defined in it use (attribute names too: they do no harm)."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -1,4 +1,4 @@
-"""Errors of user functions as a program sees them. Class and text are TensorFlow's, the original is the cause.
+"""Errors of user functions for the program: class and text are TensorFlow's, the original is the cause.
 
 Kernels of the script ops call it on the thread of the call.
 """
@@ -25,27 +25,27 @@ _CLASSES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], typ
 
 
 class _Refusals:
-    """Marker of errors that are the op's own verdict on a result, not the user's exceptions."""
+    """Marker of errors that the op raises about a result, not the user's function."""
 
     mark = '_pyfuncdbg_refusal'
 
 
 def refusal(kind: type[OpError], text: str) -> OpError:
-    """An error about a returned value that reaches the program as it is."""
+    """An error about a returned value, which reaches the program unchanged."""
     error = kind(None, None, text)
     setattr(error, _Refusals.mark, True)
     return error
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether `refusal` made it."""
+    """Whether an error is of `refusal`."""
     return hasattr(error, _Refusals.mark)
 
 
 def op_error(error: BaseException) -> OpError:
     """The host's error for an exception of the user's function; to be raised `from` it.
 
-    The exception loses the frames of the machinery in front of the user's. Its class chooses TensorFlow's by `isinstance`.
+    The traceback loses our frames before the user's. The exception's class maps to TensorFlow's by `isinstance`.
     """
     error.__traceback__ = _from_user_frame(error.__traceback__)
     kind = next((error_class for python_class, error_class in _CLASSES if isinstance(error, python_class)), UnknownError)
@@ -63,7 +63,7 @@ def _from_user_frame(entry: TracebackType | None) -> TracebackType | None:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:   # the user's own __str__ fails: TensorFlow's process would die here
+    except Exception:   # the user's __str__ fails: TensorFlow's process would die here
         return '<exception str() failed>'
 
 

@@ -1,8 +1,8 @@
-"""`PythonFunction`: one use of a user's function as an op, and how it is called.
+"""`PythonFunction`: one use of a user's function as an op, with its calls.
 
-The public functions make one per call, kernels call it: on the caller's thread in eager mode, on the run's in a graph.
+The public functions make one per call; kernels call it, on the caller's thread in eager mode, on the run's in a graph.
 
-Shape facts around its node, in its graph and in the callers of its function, are read for `doctor`, when calls have ended.
+`doctor` reads facts on shapes around its node, in its graph and in graphs that call it, when calls have ended.
 """
 from __future__ import annotations
 
@@ -62,24 +62,24 @@ def _describe_call(frame: FrameType) -> Entrance:
 
 
 class _OwnOutputs(list[Any]):
-    """Outputs as the function's results were converted: what a hook puts in their place is another list."""
+    """Outputs as the function's results were converted: a hook replaces them by another list."""
 
     __slots__ = ()
 
 
 class PythonFunction:
-    """A user's function with what its op needs to call it.
+    """A user's function with everything that its op needs to call it.
 
     Attributes:
-        func: The user's own function.
+        func: The user's function.
         op_type: EAGER, NUMPY or STATELESS.
-        outputs: What it should return.
-        name: Node name, or what the user gave for one.
-        layout: How inputs make up nested arguments; None where each is one argument.
+        outputs: Its declared output types.
+        name: Node name, or the name that the user gave.
+        layout: Mapping of inputs to nested arguments; None where each is one argument.
         number: Of the token.
-        variables: In a graph, the variables it can reach: hidden inputs after the declared ones.
+        variables: In a graph, the variables that it can reach: hidden inputs after the declared ones.
         traced: Whether it is a node of a graph.
-        constant: In a traced function, inputs and outputs of a call without effect on constants, once it was made.
+        constant: In a traced function, cached inputs and outputs of a stateless call on constants.
     """
 
     __slots__ = ('__weakref__', '_handles', '_site', 'constant', 'convert', 'func', 'layout', 'name', 'number', 'op_type',
@@ -108,7 +108,7 @@ class PythonFunction:
         return f'pyfunc_{self.number}'
 
     def facts(self) -> tuple[Any, ...]:
-        """Facts from which this record can be made again for its function; nothing that keeps a graph or a variable
+        """Facts from which this record can be restored for its function; nothing that keeps a graph or a variable
         alive."""
         return self.op_type, self.outputs, self.name, self.layout, True, (), self.number
 
@@ -117,10 +117,10 @@ class PythonFunction:
 
         Args:
             func: The function.
-            count: Of inputs that it will be called with.
+            count: Number of inputs.
 
         Raises:
-            ValueError: It cannot be called with so many; nothing is changed.
+            ValueError: It does not take so many; nothing is changed.
         """
         check_fit(func, *self.layout.arguments([None] * count) if self.layout is not None else ([None] * count, {}))
         self.func, self.constant = func, []
@@ -134,19 +134,19 @@ class PythonFunction:
         """Call the function, through the hooks if there are any.
 
         Args:
-            execution: What it is part of; its error state is in force in the function, and changed by it.
+            execution: Of the run; its NumPy error state holds in the function, which may change it.
             inputs: Tensors or arrays, as the function gets them.
-            keeping: Keeps what a gradient needs, if one is wanted.
-            handles: Handles of `variables`, to be read in the function.
+            keeping: Collects the record for a gradient, if one is needed.
+            handles: Handles of `variables`, for reads in the function.
 
         Returns:
             The converted outputs: one tensor or value for each of `Tout`.
 
         Raises:
-            BaseException: What the function or the conversion of its result raised.
+            BaseException: From the function, or from the conversion of its result.
         """
         run = execution.run
-        numpy_errstate.state.set(execution.errstate)      # around the hooks: one of them watches what NumPy reports under it
+        numpy_errstate.state.set(execution.errstate)      # around the hooks: one of them watches NumPy's reports under it
         try:
             if not hooks.python and run.aborted is None:
                 return self._body(keeping, handles, *inputs)
@@ -169,11 +169,11 @@ class PythonFunction:
         return outputs if type(outputs) is GeneratorEnd else _OwnOutputs(outputs)
 
     def _convert_outputs(self, outputs: Sequence[Any]) -> list[Any]:
-        """Outputs that a hook may have replaced, as the conversion would have given them."""
+        """Outputs that a hook may have replaced, converted like results of the function."""
         if type(outputs) is _OwnOutputs or type(outputs) is GeneratorEnd:
             return outputs
         eager, dtypes = self.op_type == EAGER, self.outputs.dtypes
-        if len(outputs) == len(dtypes) == 1 and (type(outputs[0]) is EagerTensor) == eager:     # nearly always
+        if len(outputs) == len(dtypes) == 1 and (type(outputs[0]) is EagerTensor) == eager:     # the usual case
             return [outputs[0] if eager else to_array(outputs[0], dtypes[0])]
         results.check_count(self, len(outputs))
         values = [output._value if type(output) is EagerTensor else to_array(output, dtype)
@@ -184,7 +184,7 @@ class PythonFunction:
                 for output, value in zip(outputs, values, strict=True)]
 
     def _is_ignored(self, run: Run) -> bool:
-        """Whether no hook is interested in this call; an eager one is a function of its own, so nothing is kept here."""
+        """Whether no hook is interested in this call; not cached, for each eager call has its own `PythonFunction`."""
         if self._site is not None:
             return run.aborted is None and hooks.is_ignored(self._site)
         func = self.func
@@ -193,7 +193,7 @@ class PythonFunction:
 
     @mark_function_caller
     def _body(self, keeping: RecordCollector | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
-        """The function in its surroundings: eager mode, the thread's tapes put aside."""
+        """The function in its context: eager mode, the thread's tapes suspended."""
         suspended = active.recordings
         active.recordings = [] if keeping is None else [keeping.begin(inputs, handles, suspended)]
         graphs = context.state.graphs
@@ -216,7 +216,7 @@ class PythonFunction:
 
     @mark_call_frame(_describe_call)
     def call_plainly(self, inputs: list[Any]) -> Any:
-        """Call a numpy_function in eager mode: as part of the caller's own code, with whatever it returns."""
+        """Call a numpy_function in eager mode, as part of the caller's code; returns any result."""
         run = eager_execution().run
         if not hooks.python and run.aborted is None:
             outputs = self._plainly(*inputs)
@@ -241,9 +241,9 @@ class PythonFunction:
         return self.func(*inputs)
 
     def again(self, inputs: list[Any]) -> Sequence[Any]:
-        """Call the function outside of any run and past all hooks, on values such as `Call.inputs` holds, or on arrays.
+        """Call the function outside of runs and without hooks, on values such as those of `Call.inputs`, or on arrays.
 
-        Graph variables have the values that they have now in the session of the last call.
+        Graph variables have their current values in the session of the last call.
         """
         before = numpy_errstate.current_state()
         try:
@@ -263,7 +263,7 @@ class PythonFunction:
         return self._eager_site() if self._site is None else self._site
 
     def place(self, op: Operation) -> None:
-        """It is the function of this node."""
+        """Assign the node whose function it is."""
         self.name = op.name
         function = getattr(self.func, 'program_function', self.func) if type(self.func) is not FunctionType else self.func
         self._site = CallSite(op.name, op.type, 'python', host, function=function, stack=op.stack,
@@ -276,7 +276,7 @@ class PythonFunction:
             self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}
 
     def _argument_attrs(self) -> dict[str, Any]:
-        """For who watches: how inputs make up nested arguments, and of what a call takes the next element."""
+        """Attributes for observers: the layout of nested arguments, and what a call takes the next element of."""
         source = getattr(self.func, SOURCE, None) if type(self.func) is not FunctionType else None
         attrs: dict[str, Any] = {} if self.layout is None else {'_arguments': self.layout.arguments}
         return attrs if not isinstance(source, str) else {**attrs, SOURCE: source}
@@ -291,7 +291,7 @@ class PythonFunction:
         return self._at(place)
 
     def _at(self, place: CallSite) -> CallSite:
-        """The site of an eager call at a place that was called before."""
+        """The cached site of an eager call at a line that called before."""
         attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again,
                  '_replace': self.replace, **self._argument_attrs(),
                  '_remake': partial(_remade, place, self.op_type, self.outputs, self.layout)}
@@ -300,18 +300,18 @@ class PythonFunction:
 
 
 _places: dict[tuple[str, str, int, str, int], CallSite] = {}
-"""Lines that call functions eagerly, as far as a hook watched: no function, closure or value is kept."""
+"""Watched lines that call functions eagerly; holds no function, closure or value."""
 
 
 class _Identity(NamedTuple):
-    """Identity of a `CallSite`, by which another one is the same place."""
+    """Identity of a `CallSite`: equal for sites of one place."""
 
     id: int
     counter: Iterator[int]
 
 
 def _placed_again(place: tuple[Any, ...], facts: tuple[Any, ...], func: Any) -> CallSite:
-    """The site of a node whose graph is gone, for its function."""
+    """The restored site of a node whose graph is gone, for its function."""
     id, counter, stack, inputs, outputs = place
     function = PythonFunction(func, *facts)
     return CallSite(facts[2], function.op_type, 'python', host, function=func, stack=stack, inputs=inputs, outputs=outputs,
@@ -319,12 +319,12 @@ def _placed_again(place: tuple[Any, ...], facts: tuple[Any, ...], func: Any) -> 
 
 
 def _remade(place: CallSite, op_type: str, outputs: OutputTypes, layout: ArgumentLayout | None, func: Any) -> CallSite:
-    """The site of an eager call that is over, for its function: the site itself lives no longer than the call."""
+    """The restored site of an eager call that is over, for its function: the site lives no longer than its call."""
     return PythonFunction(func, op_type, outputs, place.name, layout, number=0)._at(place)
 
 
 def _unboxed(value: Any) -> Any:
-    """An array as kernels have it: a NumPy scalar at rank 0; strings stay as they are."""
+    """An array as a kernel value: a NumPy scalar at rank 0; strings stay."""
     return value[()] if isinstance(value, np.ndarray) and not value.ndim and not value.dtype.hasobject else value
 
 
@@ -345,7 +345,7 @@ results.calibrate(_convert_fresh)
 
 
 def readable(op: Operation) -> dict[str, Any]:
-    """A reader of a node's facts, as an attribute of its site; it does not keep the graph."""
+    """A reader of a node's shape facts, as an attribute of its site; it does not keep the graph alive."""
     return {SURROUNDINGS: partial(_read, weakref.ref(op))}
 
 
@@ -355,14 +355,14 @@ def _read(reference: weakref.ref[Operation]) -> dict[str, Any]:
 
 
 class _Functions:
-    """The functions and graphs that live, as far as one reading needs them."""
+    """The live functions and graphs, collected once for one reading."""
 
     def __init__(self) -> None:
         self._traces: list[TracedFunction] | None = None
         self._graphs: list[Graph] = []
 
     def returned(self, tensor: Any) -> Iterator[tuple[str, list[Any]]]:
-        """The functions that return a tensor, and what their callers get."""
+        """The functions that return a tensor, with the output tensors at their callers."""
         if not tensor.graph.building_function:
             return
         if self._traces is None:
@@ -374,7 +374,7 @@ class _Functions:
                 yield trace.short_name, [node.outputs[slot] for node, slot in self._calling_nodes(trace, slots)]
 
     def _calling_nodes(self, trace: TracedFunction, slots: Sequence[int]) -> Iterator[tuple[Operation, int]]:
-        """Nodes that run a function, and the slots in which they give what it returns in those."""
+        """Nodes that run a function, each with the output slot for one of its result slots."""
         for graph in self._graphs:
             for node in graph.operations:
                 for value in node.attrs.values():

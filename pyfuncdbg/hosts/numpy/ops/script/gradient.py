@@ -1,7 +1,7 @@
-"""The gradient of py_function: an op that walks back through the record of the call.
+"""The gradient of py_function: an op that runs a backward pass over the record of the call.
 
-Its inputs are those inputs of the forward op that have a gradient, the forward op's record, and the gradients of its
-outputs. Its own record continues the forward one, so the same rule serves every order. The record is a value on the call's
+Its inputs are the differentiable inputs of the forward op, the forward op's record, and the gradients of its
+outputs. Its record continues the forward one, so the same rule serves every order. The record is a value on the call's
 hidden output: kernels make it, on the thread of the call; gradient kernels read it, on any thread. The op can be
 differentiated itself.
 """
@@ -32,15 +32,15 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 
 
 class BodyRecord:
-    """Ops and tensors of one call, recorded for its gradient. Never changed after it is made.
+    """Immutable record of the ops and tensors of one call, for its gradient.
 
     Attributes:
         nodes: The ops that depend on an input, in order of execution.
-        tracked: Ids of the tensors that do.
-        inputs: The tensors that represented the op's inputs, in their order; in eager mode those met in the body after them.
-        outputs: The tensors that were returned.
-        call: Id of the Python call it was, 0 if unknown.
-        lost: Tensors that a tape of the caller tracks and the body of a graph's function used without having them as input.
+        tracked: Ids of the tensors that depend on an input.
+        inputs: The tensors for the op's inputs, in order; in eager mode followed by those that the body captured.
+        outputs: The returned tensors.
+        call: Id of the Python call, 0 if unknown.
+        lost: Tensors tracked by a tape of the caller that the body of a function in a graph used, although no inputs.
     """
 
     __slots__ = ('call', 'inputs', 'lost', 'nodes', 'outputs', 'tracked')
@@ -59,7 +59,7 @@ class BodyRecord:
 
 
 class _Bystanders:
-    """The caller's tapes, seen from the function of a node: they track tensors; reading variables is not their affair."""
+    """The caller's tapes in the function of a node: they track tensors, but no reads of variables."""
 
     __slots__ = ('_recordings',)
 
@@ -70,15 +70,15 @@ class _Bystanders:
         return any(recording.tracks(tensor) for recording in self._recordings)
 
     def read(self, handle: Tensor, variable: Any) -> None:
-        """Nothing: handles are inputs of the node."""
+        """Do nothing: handles are inputs of the node."""
 
 
 class RecordCollector:
-    """Collector of one call's record while it runs; for a call that a hook retries it starts anew.
+    """Collector of one call's record while it runs; it restarts where a hook retries the call.
 
     Attributes:
         call: Id of the Python call, 0 where no hook watches it.
-        captured: In eager mode, tensors beside the inputs that the outputs depend on.
+        captured: In eager mode, tensors besides the inputs that the outputs depend on.
     """
 
     __slots__ = ('_inputs', '_recording', '_traced', 'call')
@@ -90,7 +90,7 @@ class RecordCollector:
         self.call = 0
 
     def begin(self, inputs: Sequence[Any], handles: Sequence[Any], suspended: Sequence[TapeRecording]) -> TapeRecording:
-        """The recording for a call on these inputs, inside the caller's tapes."""
+        """Start the recording of a call on these inputs, within the caller's tapes."""
         outer: Any = [_Bystanders(suspended)] if self._traced and suspended else suspended
         recording = self._recording = TapeRecording(outer=outer)
         for tensor in inputs:
@@ -106,11 +106,11 @@ class RecordCollector:
         return () if self._recording is None or self._traced else self._recording.captured
 
     def record(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> BodyRecord:
-        """The record, now that the outputs are known.
+        """The finished record.
 
         Args:
-            inputs: For a call that a hook skipped, the inputs it would have had.
-            outputs: The final outputs, whether the function or a hook gave them.
+            inputs: For a call that a hook skipped, its inputs.
+            outputs: The final outputs, of the function or of a hook.
         """
         recording = self._recording
         if recording is None:
@@ -120,17 +120,17 @@ class RecordCollector:
 
 
 GRADIENT, PUBLIC_TYPE = 'EagerPyFuncGrad', 'EagerPyFunc'
-"""The op type of the gradient, and the one that TensorFlow shows for it."""
+"""The op type of the gradient, and the type that TensorFlow shows for it."""
 
 
 def hidden(node: Any) -> Sequence[Output]:
-    """The type of the record."""
+    """The type of the hidden output: the record."""
     return [(dtypes.variant, TensorShape([]))]
 
 
 # ---------------------------------------------------------------- rule
 def gradient(node: Node, *dys: Any) -> Sequence[Any]:
-    """Gradients of a py_function or of its gradient; None for inputs that have none, zeros for those it did not use."""
+    """Gradients of a py_function or of its gradient; None for non-differentiable inputs, zeros for unused ones."""
     types = [_differentiable(node, i) for i in range(len(node.inputs))]
     sources = tuple(i for i, kind in enumerate(types) if kind is not None)
     seeds = tuple(i for i, output in enumerate(node.outputs) if output.dtype.is_trainable)
@@ -150,13 +150,13 @@ def gradient(node: Node, *dys: Any) -> Sequence[Any]:
 
 
 def _differentiable(node: Node, position: int) -> Output | None:
-    """The type of the gradient of one input, None if it has none."""
+    """The type of one input's gradient, None if it is not differentiable."""
     tensor = node.inputs[position]
     if tensor.dtype is dtypes.resource:
         variables: Mapping[int, Output] = node.attrs.get('_py_variables', {})
         if position in variables:
             return variables[position]
-        value = getattr(getattr(tensor, '_value', None), 'value', None)      # met in eager mode
+        value = getattr(getattr(tensor, '_value', None), 'value', None)      # captured in eager mode
         return None if value is None else (dtypes.of_value(value), TensorShape(value.shape))
     if tensor.dtype is dtypes.variant or not tensor.dtype.is_trainable:
         return None
@@ -164,7 +164,7 @@ def _differentiable(node: Node, position: int) -> Output | None:
 
 
 def _applied(node: Node, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
-    """Call the gradient op; its node is shown as TensorFlow shows it."""
+    """Call the gradient op; its node gets the type that TensorFlow shows."""
     try:
         outputs: Sequence[Any] = apply(GRADIENT, inputs, attrs, PUBLIC_TYPE)
     except OpError as error:
@@ -183,7 +183,7 @@ def _applied(node: Node, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Seq
 # ---------------------------------------------------------------- kernel
 def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int], _py_seeds: Sequence[int],
                    _py_traced: bool, owned: Collection[int] = (), record: bool = False) -> Any:
-    """Walk back through the record with the thread's tapes put aside."""
+    """Run a backward pass over the record with the thread's tapes suspended."""
     count = len(_py_sources)
     forward: BodyRecord = values[count]
     if forward.lost:
@@ -202,7 +202,7 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
     try:
         grads = differentiate(forward.nodes, [forward.outputs[i] for i in _py_seeds], sources, seeds, inner=True)
         outputs = [_zeros(value) if g is None else dense(g) for g, value in zip(grads, values, strict=False)]
-    except (Exception, GeneratorExit) as error:     # a rule may be the user's own: custom_gradient
+    except (Exception, GeneratorExit) as error:     # a rule may be the user's: custom_gradient
         raise op_error(error) from error
     finally:
         execution.errstate = numpy_errstate.current_state()
@@ -218,7 +218,7 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
 
 
 def _continued(forward: BodyRecord, seeds: Sequence[EagerTensor], outer: Sequence[TapeRecording]) -> TapeRecording:
-    """A recording that goes on where the forward call's ended."""
+    """A recording that continues that of the forward call."""
     recording = TapeRecording(outer=outer)
     recording.nodes = list(forward.nodes)
     recording.tracked = set(forward.tracked)

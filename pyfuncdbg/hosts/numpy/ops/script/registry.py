@@ -1,7 +1,7 @@
-"""Tokens: how a node of an imported GraphDef finds the Python function it was written for.
+"""Tokens, by which nodes of an imported GraphDef find their Python function.
 
-A token lives as long as its record: the graph it was made for. The function itself may live longer; then a few facts
-remembered by token are enough to make the record again. Any thread may call it.
+A token lives as long as its record, which lives with its graph. The function may live longer; then a few facts
+stored by token suffice to restore the record. Any thread may call it.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from pyfuncdbg.hooks.locks import new_lock
 
 _REMEMBERED = 4096
-"""So many tokens of dead graphs can be revived, at about 200 bytes each."""
+"""Most tokens of dead graphs that can be restored, at about 200 bytes each."""
 
 
 class Record(Protocol):
@@ -27,18 +27,18 @@ class Record(Protocol):
         """The token that a node has in its attrs."""
 
     def facts(self) -> tuple[Any, ...]:
-        """The arguments that make this record again, after the function."""
+        """The arguments after the function that restore this record."""
 
 
 numbers = itertools.count()
-"""Numbers of tokens, one per public call."""
+"""Token numbers, one per public call."""
 _living: weakref.WeakValueDictionary[str, Record] = weakref.WeakValueDictionary()
 _remembered: OrderedDict[str, Callable[[], Record | None]] = OrderedDict()
 _lock = new_lock()
 
 
 def register(function: Record) -> None:
-    """Let nodes find a record by its token, while it lives or its user's function does."""
+    """Register a record by its token, as long as it or the user's function lives."""
     token = function.token
     revive = _reviver(function)
     with _lock:
@@ -50,13 +50,13 @@ def register(function: Record) -> None:
 
 
 def _reviver(function: Record) -> Callable[[], Record | None] | None:
-    """Makes the record again if the user's function still lives. A bound method is a new object each time: none."""
+    """A restorer of the record if the user's function still lives; None for a bound method, a new object each time."""
     try:
         reference: Callable[[], Any] = weakref.ref(function.func)
     except TypeError:
         return None
     make: Callable[..., Record] = type(function)
-    facts = function.facts()                    # not the record itself: it may not live for this
+    facts = function.facts()                    # not the record: this must not keep it alive
 
     def revive() -> Record | None:
         func = reference()
@@ -68,7 +68,7 @@ def find_record(token: bytes) -> Any:
     """The record of a token.
 
     Raises:
-        ValueError: Its graph, and its function, are gone or were of another process.
+        ValueError: Its graph and its function are gone, or of another process.
     """
     key = token.decode()
     function = _living.get(key)

@@ -1,7 +1,7 @@
 """Conversion of a wrapped function's results to runtime values: lenient for py_function, strict for numpy_function.
 
-Called inside the instrumented function, so what is wrong with a result is an error of the call. What it is converted to is
-declared by `Tout`, which is read once per public call, on the caller's thread.
+Called within the watched function, so a wrong result is an error of the call. The types are
+declared by `Tout`, which is parsed once per public call, on the caller's thread.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNKNOWN = TensorShape(None)
 
 
 class OutputTypes:
-    """Output types that `Tout` declares. Never changed after it is made.
+    """Immutable output types that `Tout` declares.
 
     Attributes:
         dtypes: One per tensor.
@@ -37,7 +37,7 @@ class OutputTypes:
         form: 'one' tensor, a flat 'list' of them, 'nested' like `structure`, or 'composite': a list with
             composites in it, or a single composite.
         structure: `Tout` itself, for nested forms and composites.
-        checked: Whether any shape must be checked when the function has returned.
+        checked: Whether a shape must be checked after the call.
     """
 
     __slots__ = ('checked', 'dtypes', 'form', 'shapes', 'structure')
@@ -51,7 +51,7 @@ class OutputTypes:
         self.checked = any(shape.rank is not None for shape in self.shapes)
 
     def packed(self, tensors: Sequence[Any]) -> Any:
-        """Tensors in the form that the caller of the public function gets."""
+        """Tensors in the form that the public function returns."""
         if self.form == 'one':
             return tensors[0]
         if self.form == 'list':
@@ -61,7 +61,7 @@ class OutputTypes:
 
 
     def with_composites(self, Tout: Any) -> OutputTypes:
-        """The same, asked of a function with a composite among its arguments: its results are looked at as `Tout` says."""
+        """These types for a function with composite arguments: its results are checked against `Tout`'s structure."""
         if self.form not in ('one', 'list'):
             return self
         return OutputTypes(list(zip(self.dtypes, self.shapes, strict=True)), 'composite', Tout)
@@ -69,18 +69,18 @@ class OutputTypes:
 
 _single: dict[DType, OutputTypes] = {dtype: OutputTypes([(dtype, _UNKNOWN)], 'one') for dtype in dtypes.ALL}
 ANY = OutputTypes([], 'list')
-"""Stands where `Tout` is not looked at."""
+"""Output types where `Tout` is not used."""
 
 
 def output_types(Tout: Any) -> OutputTypes:
-    """Read `Tout`.
+    """Parse `Tout`.
 
     Args:
         Tout: Anything that names a dtype, a `TensorSpec` or the spec of a composite, a list or tuple of those, or a mapping,
             dataclass or deeper nesting of those.
 
     Raises:
-        TypeError: Something in it names no dtype.
+        TypeError: A part of it names no dtype.
     """
     if type(Tout) is DType:
         return _single[Tout]
@@ -105,7 +105,7 @@ _NUMPY_NAMES = {'M': 'NPY_DATETIME', 'm': 'NPY_TIMEDELTA', 'g': 'NPY_LONGDOUBLE'
 
 
 class DeclaredFunction(Protocol):
-    """The function whose results are converted, with what it was declared to return; `function.PythonFunction` is it."""
+    """The function whose results are converted, with its declared types; `function.PythonFunction` is one."""
 
     func: Any
     outputs: OutputTypes
@@ -121,7 +121,7 @@ def as_tensors(function: DeclaredFunction, result: Any) -> list[EagerTensor]:
 
     Raises:
         OpError: Too few values, or one of another shape than `Tout` says.
-        Exception: What the conversion raises, as if the user's function had.
+        Exception: From the conversion, as if raised by the user's function.
     """
     types = function.outputs
     if types.form == 'one' and not isinstance(result, (list, tuple)) and result is not None:
@@ -135,7 +135,7 @@ def as_tensors(function: DeclaredFunction, result: Any) -> list[EagerTensor]:
 
 
 def _values(function: DeclaredFunction, result: Any) -> Sequence[Any]:
-    """The values in a result. TensorFlow drops what is too much in a list."""
+    """The values in a result. TensorFlow drops surplus items of a list."""
     if function.outputs.form == 'composite':
         return _of_composites(function, result)
     if function.outputs.form == 'nested':
@@ -153,7 +153,7 @@ def _of_composites(function: DeclaredFunction, result: Any) -> Sequence[Any]:
     """The tensors of a result that may contain composites.
 
     Raises:
-        ValueError: One is a composite where `Tout` has none, or is not of the spec there.
+        ValueError: One is a composite where `Tout` has none, or does not match its spec there.
     """
     structure = function.outputs.structure
     specs = list(structure) if isinstance(structure, (list, tuple)) else [structure]
@@ -195,7 +195,7 @@ def _tensor(value: Any, dtype: DType) -> EagerTensor:
 
 
 def check_count(function: DeclaredFunction, count: int) -> None:
-    """Refuse another number of values than `Tout` has."""
+    """Refuse a number of values that differs from `Tout`."""
     expected = len(function.outputs.dtypes)
     if count != expected:
         raise refusal(InvalidArgumentError,
@@ -211,11 +211,11 @@ def _check_shapes(function: DeclaredFunction, values: Sequence[Any]) -> None:
 
 # ---------------------------------------------------------------- numpy_function in a graph
 def as_arrays(function: DeclaredFunction, result: Any) -> list[Any]:
-    """The NumPy values of a numpy_function's result in a graph, which must be of `Tout` exactly.
+    """The NumPy values of a numpy_function's result in a graph, which must match `Tout` exactly.
 
     Raises:
-        OpError: Another number of values, a dtype that is not that of `Tout`, or one that no tensor holds.
-        Exception: What NumPy raises for it, as if the user's function had.
+        OpError: The number of values or a dtype differs from `Tout`, or no tensor can have the dtype.
+        Exception: From NumPy, as if raised by the user's function.
     """
     types = function.outputs
     if types.form == 'one' and not types.checked:
@@ -246,7 +246,7 @@ def as_arrays(function: DeclaredFunction, result: Any) -> list[Any]:
 
 
 def as_array(value: Any) -> Any:
-    """One returned value as a value of the runtime, in NumPy's own dtype for it: Python floats are float64."""
+    """One returned value as a value of the runtime, in NumPy's dtype for it: Python floats are float64."""
     if type(value) is EagerTensor:
         return value._value
     if isinstance(value, Variable):
@@ -266,7 +266,7 @@ def _native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The array as plain ndarray in the machine's byte order.
 
     Raises:
-        OpError: No tensor holds its dtype.
+        OpError: No tensor can have its dtype.
     """
     kind, char = array.dtype.kind, array.dtype.char
     if kind == 'V' and array.dtype.names is not None:
@@ -311,24 +311,24 @@ def _strings(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 # ---------------------------------------------------------------- numpy_function in eager mode
 def as_found(result: Any) -> list[Any]:
-    """A numpy_function's result in eager mode: whatever it is, flattened, None kept."""
+    """A numpy_function's result in eager mode: any structure, flattened, with None."""
     return [None if value is None else convert_to_tensor(value) for value in flatten(result)]
 
 
 # ---------------------------------------------------------------- memory
 _alone = 0
-"""References to an array that only the conversion holds, as `owned_array` counts them; set by `calibrate`."""
+"""Reference count of an array that only the conversion holds, as `owned_array` counts; set by `calibrate`."""
 
 
 def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
-    """Whether an array can be a tensor's value as it is."""
+    """Whether an array can be a tensor's value without a copy."""
     return array.dtype == dtype.array and array.dtype.kind != 'O' and array.dtype.isnative and array.ndim > 0
 
 
 def owned_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A returned array in C order that cannot be written to elsewhere: itself if it is held nowhere else, else a copy.
+    """A returned array in C order that no one else can write to: itself if it has no other reference, else a copy.
 
-    Elements of a returned list have one holder more, so they are copied.
+    Elements of a returned list have one reference more, so they are copied.
     """
     flags = array.flags
     if sys.getrefcount(array) <= _alone and array.base is None and flags.owndata and flags.c_contiguous and flags.writeable:
@@ -337,14 +337,14 @@ def owned_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def calibrate(convert_fresh: Callable[[], tuple[int, Any]]) -> None:
-    """Find how many references a fresh array has on its way here, which differs between versions of Python.
+    """Measure the reference count of a fresh array in `owned_array`, which differs between versions of Python.
 
     Args:
-        convert_fresh: Converts the result of a function that returns a new array: (its id, the value made of it).
+        convert_fresh: Converts the result of a function that returns a new array: (its id, the converted value).
     """
     global _alone
     for _alone in range(1, 12):
         identity, value = convert_fresh()
         if id(value) == identity:
             return
-    _alone = 0                                  # no count tells: always copy
+    _alone = 0                                  # the count is no evidence: always copy

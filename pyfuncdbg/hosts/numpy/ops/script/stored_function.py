@@ -1,6 +1,6 @@
 """Serialized function of a script op in its node, for GraphDefs that run in another process.
 
-Only nodes made with `serialize=True` hold one, and only an import with `trust=True` loads it: loading runs code.
+Only nodes made with `serialize=True` have one, and only an import with `trust=True` loads it: loading runs code.
 """
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _FORM = 1
 
 
 def stored(function: PythonFunction) -> bytes:
-    """A function as bytes.
+    """A function, pickled.
 
     Raises:
         ImportError: cloudpickle is not installed.
-        ValueError: It cannot be stored.
+        ValueError: It cannot be pickled.
     """
     try:
         import cloudpickle
@@ -32,16 +32,16 @@ def stored(function: PythonFunction) -> bytes:
                          'them in `inp`.')
     try:
         return bytes(cloudpickle.dumps((_FORM, function.func, function.op_type, function.outputs, function.layout)))
-    except Exception as error:                  # whatever the objects that the function holds raise when they are pickled
+    except Exception as error:                  # pickling may raise anything: objects of the function have their own methods
         raise ValueError(f'serialize=True: the function {function.func!r} cannot be stored: {type(error).__name__}: '
                          f'{error}') from error
 
 
 def loaded(body: bytes, op_type: str) -> PythonFunction:
-    """The function that `stored` made bytes of. It runs code: only for bytes from a trusted source.
+    """The function from the bytes of `stored`. It runs code: only for bytes from a trusted source.
 
     Raises:
-        ValueError: Something else is stored there.
+        ValueError: The bytes hold no function.
     """
     try:
         form, func, stored_type, outputs, layout = pickle.loads(body)

@@ -1,7 +1,7 @@
-"""Nested structures as TensorFlow's script ops refuse them: mappings, dataclasses and what holds them.
+"""Nested structures that TensorFlow's script ops refuse: mappings, dataclasses, and lists with them.
 
-`inp` and `Tout` of py_function and its kin go through it, and what the user's function returns. Unlike `types.nest` it
-goes into dataclasses. No state: any thread may call it.
+Used for `inp`, `Tout` and results of py_function and the like. Unlike `types.nest` it
+flattens dataclasses. No state: any thread may call it.
 """
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _fields(value: Any) -> list[str]:
 
 
 def leaves(structure: Any, split: Callable[[Any], bool] = is_row) -> list[Any]:
-    """The leaves, depth first in order of keys as they stand; what `split` denies is one. A composite gives its tensors, the
-    spec of one their specs."""
+    """The leaves, depth first in insertion order of keys; what `split` denies is a leaf. A composite gives its tensors,
+    the spec of one their specs."""
     if is_composite(structure) or is_composite_spec(structure):
         return components(structure)
     if not split(structure):
@@ -88,7 +88,7 @@ def _renewed(thing: Any, parts: Mapping[str, Any]) -> Any:
 
 
 def outlined(structure: Any, split: Callable[[Any], bool] = is_row) -> Any:
-    """A structure without its leaves: None in their place, the spec for a composite."""
+    """A structure with None for each leaf, the spec for a composite."""
     spec = spec_of(structure)
     if spec is not None or not split(structure):
         return spec
@@ -96,10 +96,10 @@ def outlined(structure: Any, split: Callable[[Any], bool] = is_row) -> Any:
 
 
 def matched(structure: Any, value: Any) -> list[Any]:
-    """The leaves of `value` in the places where `structure` has its own.
+    """The parts of `value` at the leaves of `structure`.
 
     Raises:
-        ValueError: `value` has another form; the text shows the place.
+        ValueError: `value` has another form; the message has the path.
     """
     if not is_row(structure):
         return [value]

@@ -1,4 +1,4 @@
-"""Sparse tensors, which hold only some of their elements. All of it is loaded together: ops know them then."""
+"""Sparse tensors, which store only some elements. Imported together, so that ops accept them."""
 from pyfuncdbg.hosts.numpy.ops.sparse import arrangement, dense
 
 __all__ = ['arrangement', 'dense']

@@ -54,12 +54,12 @@ def _check_sizes(a: SparseTensor, b: SparseTensor) -> None:
 
 
 def maximum(sp_a: Any, sp_b: Any, name: Any = None) -> SparseTensor:
-    """The greater element of two sparse tensors in each place; what is missing is 0."""
+    """The greater element of two sparse tensors in each place; missing elements are 0."""
     return _of_both(greater_of, as_sparse(sp_a), as_sparse(sp_b))
 
 
 def minimum(sp_a: Any, sp_b: Any, name: Any = None) -> SparseTensor:
-    """The smaller element of two sparse tensors in each place; what is missing is 0."""
+    """The smaller element of two sparse tensors in each place; missing elements are 0."""
     return _of_both(smaller_of, as_sparse(sp_a), as_sparse(sp_b))
 
 
@@ -72,7 +72,7 @@ def _of_both(function: Callable[[Any, Any], Any], a: SparseTensor, b: SparseTens
 
 
 def sparse_dense_matmul(sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: Any = None) -> Tensor:
-    """The product of a sparse matrix and a matrix (or the other way round), each of them transposed where asked for."""
+    """The product of a sparse and a dense matrix, in either order, with optional adjoints."""
     if is_sparse(b) and not is_sparse(sp_a):
         return matrix_transpose(sparse_dense_matmul(b, matrix_transpose(sp_a) if not adjoint_a else conj(sp_a),
                                                     adjoint_a=not adjoint_b))
@@ -100,7 +100,7 @@ def reduce_sum(sp_input: Any, axis: Any = None, keepdims: Any = None, output_is_
 
 def reduce_max(sp_input: Any, axis: Any = None, keepdims: Any = None, output_is_sparse: bool = False, name: Any = None,
                reduction_axes: Any = None, keep_dims: Any = None) -> Any:
-    """The greatest of the elements that are there over `axis` (None: all); 0 where there is none."""
+    """The greatest stored element over `axis` (None: all); 0 where there is none."""
     return _reduced(unsorted_segment_max, sp_input, reduction_axes if axis is None else axis,
                     bool(keepdims or keep_dims), output_is_sparse)
 
@@ -132,7 +132,7 @@ def _reduced(by_segment: Callable[..., Any], sp_input: Any, axis: Any, keepdims:
 
 
 def to_indicator(sp_input: Any, vocab_size: Any, name: Any = None) -> Tensor:
-    """A tensor of bools: for each row which ids are in it."""
+    """A bool tensor: for each row which ids it has."""
     sparse = as_sparse(sp_input)
     ids = reshape(cast(sparse.values, int64), [-1, 1])
     indices = concat([sparse.indices[:, :-1], ids], 1)

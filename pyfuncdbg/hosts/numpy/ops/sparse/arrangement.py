@@ -1,4 +1,4 @@
-"""Sparse tensors in other forms: reordered, transposed, reshaped, sliced, split, put together, with rows filled."""
+"""Sparse tensors rearranged: reordered, transposed, reshaped, sliced, split, concatenated, with empty rows filled."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def reorder(sp_input: Any, name: Any = None) -> SparseTensor:
 
 
 def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
-    """Some of the elements."""
+    """The elements whose flag is True."""
     sparse, flags = as_sparse(sp_input), convert_to_tensor(to_retain)
     sparse.values.shape.assert_is_compatible_with(flags.shape)
     return SparseTensor(boolean_mask(sparse.indices, flags), boolean_mask(sparse.values, flags),
@@ -42,7 +42,7 @@ def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 
 
 def mask(a: Any, mask_indices: Any, name: Any = None) -> Any:
-    """`IndexedSlices` without those that stand in some places."""
+    """`IndexedSlices` without the slices at some indices."""
     from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
     unwanted = convert_to_tensor(mask_indices, a.indices.dtype)
     flags = reduce_all(expand_tensor(a.indices, 1) != expand_tensor(unwanted, 0), 1)
@@ -58,10 +58,10 @@ def transpose(sp_input: Any, perm: Any = None, name: Any = None) -> SparseTensor
 
 
 def reshape(sp_input: Any, shape: Any, name: Any = None) -> SparseTensor:
-    """The same elements in a whole of another shape; one size may be -1.
+    """The same elements in another dense shape; one size may be -1.
 
     Raises:
-        InvalidArgumentError: The whole has another number of places.
+        InvalidArgumentError: The dense shapes differ in their number of elements.
     """
     sparse = as_sparse(sp_input)
     sizes = convert_to_tensor(shape, int64) if not isinstance(shape, Tensor) else cast(shape, int64)
@@ -82,7 +82,7 @@ def reshape(sp_input: Any, shape: Any, name: Any = None) -> SparseTensor:
 
 
 def expand_dims(sp_input: Any, axis: Any = None, name: Any = None) -> SparseTensor:
-    """An axis of size 1 more."""
+    """Insert an axis of size 1."""
     sparse = as_sparse(sp_input)
     rank = sparse.shape.rank or 0
     axis = -1 if axis is None else axis
@@ -96,7 +96,7 @@ def expand_dims(sp_input: Any, axis: Any = None, name: Any = None) -> SparseTens
 
 
 def slice(sp_input: Any, start: Any, size: Any, name: Any = None) -> SparseTensor:
-    """The part of `size` from `start` on."""
+    """The slice of `size` from `start`."""
     sparse = as_sparse(sp_input)
     begin, sizes = convert_to_tensor(start, int64), convert_to_tensor(size, int64)
     from pyfuncdbg.hosts.numpy.ops.elementwise.binary import minimum
@@ -107,7 +107,7 @@ def slice(sp_input: Any, start: Any, size: Any, name: Any = None) -> SparseTenso
 
 
 def split(sp_input: Any = None, num_split: Any = None, axis: Any = None, name: Any = None) -> list[SparseTensor]:
-    """`num_split` parts along an axis; the first ones are longer where it does not go up.
+    """`num_split` parts along an axis; the first ones are longer if it does not divide the size.
 
     Raises:
         ValueError: An argument is missing.
@@ -130,7 +130,7 @@ def split(sp_input: Any = None, num_split: Any = None, axis: Any = None, name: A
 
 
 def concat(axis: Any, sp_inputs: Any, expand_nonconcat_dims: bool = False, name: Any = None) -> SparseTensor:
-    """Sparse tensors one after the other along an axis; with `expand_nonconcat_dims` others axes get the greatest size."""
+    """Sparse tensors one after the other along an axis; with `expand_nonconcat_dims` other axes get the greatest size."""
     parts = [as_sparse(part) for part in sp_inputs]
     if len(parts) == 1:
         return parts[0]
@@ -160,7 +160,7 @@ def _check_others(parts: list[SparseTensor], at: int) -> None:
 
 
 def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """The same elements in a whole of another size: the smallest that has them, or `new_shape`."""
+    """The same elements in another dense shape: the smallest possible, or `new_shape`."""
     sparse = as_sparse(sp_input)
     if new_shape is None:
         least = concat_tensors([sparse.indices, zeros_like(expand_tensor(sparse.dense_shape, 0)) - 1], 0)
@@ -169,7 +169,7 @@ def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
 
 
 def fill_empty_rows(sp_input: Any, default_value: Any, name: Any = None) -> tuple[SparseTensor, Tensor]:
-    """(the elements, and `default_value` at the beginning of each row without any; which rows had none)."""
+    """(the elements, with `default_value` at the start of each empty row; which rows were empty)."""
     sparse = as_sparse(sp_input)
     default = convert_to_tensor(default_value, sparse.dtype)
     counts = unsorted_segment_sum(ones_like(sparse.indices[:, 0]), sparse.indices[:, 0], sparse.dense_shape[0])
@@ -184,10 +184,10 @@ def fill_empty_rows(sp_input: Any, default_value: Any, name: Any = None) -> tupl
 
 
 def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
-    """`op` of the elements of the sparse tensors among the arguments, in the same places.
+    """`op` on the values of the sparse tensors among the arguments, at the same coordinates.
 
     Raises:
-        ValueError: There is none.
+        ValueError: No argument is sparse.
     """
     operands = [value for value in (*args, *kwargs.values()) if isinstance(value, SparseTensor)]
     if not operands:
@@ -199,7 +199,7 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
 
 
 def softmax(sp_input: Any, name: Any = None) -> SparseTensor:
-    """The softmax of the elements that are there, over the last axis."""
+    """The softmax of the stored elements, over the last axis."""
     from pyfuncdbg.hosts.numpy.ops.elementwise.unary import exp
     from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_max
     from pyfuncdbg.hosts.numpy.ops.sums.sorting import unique

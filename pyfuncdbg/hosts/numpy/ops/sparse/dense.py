@@ -1,4 +1,4 @@
-"""Sparse tensors and tensors, one as the other: `from_dense`, `to_dense`, `eye`, placeholders."""
+"""Conversion between sparse tensors and tensors: `from_dense`, `to_dense`; `eye`, placeholders."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def _to_dense(indices: Any, sizes: Any, values: Any, default: Any, validate_indi
 
 
 def _check_order(places: np.ndarray, sizes: Any) -> None:
-    """Refuse coordinates that are out of the whole, twice there, or not in row-major order."""
+    """Refuse coordinates that are out of bounds, repeated, or not in row-major order."""
     before: list[int] | None = None
     for i, place in enumerate(places.tolist()):
         text = f'indices[{i}] = [{",".join(map(str, place))}] is '
@@ -69,10 +69,10 @@ register(OpDef('SparseToDense', _to_dense, _to_dense_types, _to_dense_gradient, 
 
 
 def to_dense(sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: Any = None) -> Tensor:
-    """The whole, `default_value` (zero, False, '') where there is no element.
+    """The dense tensor, `default_value` (zero, False, '') where no element is stored.
 
     Raises:
-        InvalidArgumentError: Elements are not in row-major order, are there twice or out of the whole.
+        InvalidArgumentError: Coordinates are not in row-major order, repeated or out of bounds.
     """
     sparse = as_sparse(sp_input)
     default = ('' if sparse.dtype.name == 'string' else sparse.dtype.as_numpy_dtype(0)) if default_value is None \
@@ -87,7 +87,7 @@ def to_dense(sp_input: Any, default_value: Any = None, validate_indices: bool = 
 
 def sparse_to_dense(sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0,
                     validate_indices: bool = True, name: Any = None) -> Tensor:
-    """`to_dense` of TensorFlow 1, of the parts."""
+    """`to_dense` of TensorFlow 1, from components."""
     values = convert_to_tensor(sparse_values)
     indices = convert_to_tensor(sparse_indices)
     return apply('SparseToDense', (indices, convert_to_tensor(output_shape, indices.dtype), values,
@@ -115,7 +115,7 @@ def eye(num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: Any 
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: Any = None) -> SparseTensor:
-    """A sparse tensor to be fed (TensorFlow 1)."""
+    """Placeholder of a sparse tensor (TensorFlow 1)."""
     static_shape = TensorShape(shape)
     def part(label: str) -> str | None:
         return None if name is None else f'{name}/{label}'

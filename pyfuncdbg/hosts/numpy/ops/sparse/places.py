@@ -1,4 +1,4 @@
-"""The coordinates of the elements of a sparse tensor as single numbers, and in row-major order."""
+"""Coordinates of sparse elements as row-major numbers, and sorting by them."""
 from __future__ import annotations
 
 from typing import Any
@@ -15,17 +15,17 @@ from pyfuncdbg.hosts.numpy.ops.sums.sorting import argsort, cumprod
 
 
 def _strides(sizes: Any) -> Any:
-    """Distances of neighbours along each axis, in row-major order."""
+    """Row-major strides."""
     return cumprod(concat([sizes[1:], constant([1], int64)], 0), reverse=True)
 
 
 def numbers_of(sparse: SparseTensor) -> Any:
-    """For each element where it would stand if the whole were one row."""
+    """The row-major number of each element."""
     return reduce_sum(sparse.indices * expand_dims(_strides(sparse.dense_shape), 0), 1)
 
 
 def by_number(numbers: Any, sizes: Any) -> Any:
-    """The coordinates that numbers encode."""
+    """The coordinates of row-major numbers."""
     return floormod(floordiv(expand_dims(numbers, 1), expand_dims(_strides(sizes), 0)), expand_dims(sizes, 0))
 
 

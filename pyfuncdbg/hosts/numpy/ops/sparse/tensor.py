@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.binary import truediv
 
 
 class SparseTensorValue(NamedTuple):
-    """The value of a `SparseTensor` that was fetched, or is fed."""
+    """The value of a `SparseTensor`, as fetch or feed."""
 
     indices: Any
     values: Any
@@ -25,15 +25,15 @@ class SparseTensorValue(NamedTuple):
 
 
 class SparseTensor:
-    """The elements of a tensor that are not left out.
+    """A tensor of stored elements with their coordinates.
 
     Args:
         indices: The coordinates of each, of shape [n, rank] and type int64.
         values: The elements, of shape [n].
-        dense_shape: The size of the whole, of type int64.
+        dense_shape: The dense shape, of type int64.
 
     Raises:
-        ValueError: Their shapes do not go together.
+        ValueError: Their shapes contradict each other.
     """
 
     __slots__ = ('__weakref__', 'dense_shape', 'indices', 'shape', 'values')
@@ -52,7 +52,7 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """A sparse tensor of another one's tensors, or of a value that was fetched."""
+        """A sparse tensor from another one, or from a fetched value."""
         if not is_sparse(sparse_tensor_value):
             raise TypeError(f'Argument sparse_tensor_value={sparse_tensor_value} is neither a SparseTensor nor '
                             'SparseTensorValue.')
@@ -64,16 +64,16 @@ class SparseTensor:
         return self.values.dtype
 
     def get_shape(self) -> TensorShape:
-        """The static shape of the whole."""
+        """The static dense shape."""
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Merge what is known of the shape with `shape`."""
+        """Merge the static shape with `shape`."""
         self.shape = self.shape.merge_with(as_shape(shape))
 
     @property
     def op(self) -> Any:
-        """The operation that gives the elements."""
+        """The operation of the values."""
         return self.values.op
 
     @property
@@ -83,7 +83,7 @@ class SparseTensor:
 
     @property
     def name(self) -> str:
-        """The name of the elements' tensor."""
+        """The name of the values' tensor."""
         return self.values.name
 
     def consumers(self) -> list[Any]:
@@ -91,11 +91,11 @@ class SparseTensor:
         return [op for tensor in (self.indices, self.values, self.dense_shape) for op in tensor.consumers()]
 
     def with_values(self, new_values: Any) -> SparseTensor:
-        """Other elements in the same places."""
+        """Other values at the same coordinates."""
         return SparseTensor(self.indices, new_values, self.dense_shape)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Run it in `session` or the default session."""
+        """Its value, computed in `session` or the default session."""
         return evaluate(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
 
     def __repr__(self) -> str:
@@ -110,24 +110,24 @@ class SparseTensor:
         raise ValueError(f'Attempt to convert a value ({self}) with an unsupported type ({type(self)}) to a Tensor.')
 
     def printed(self, hole: str) -> tuple[str, list[Any]]:
-        """The form for `tf.print`: a text with holes, and the tensors that go there."""
+        """The form for `tf.print`: a text with holes, and the tensors to fill in."""
         form = f"'SparseTensor(indices={hole}, values={hole}, shape={hole})'"
         return form, [self.indices, self.values, self.dense_shape]
 
     def fetched(self) -> SparseTensorValue:
-        """The structure that `Session.run` fetches in its place."""
+        """The structure that `Session.run` fetches instead of it."""
         return SparseTensorValue(self.indices, self.values, self.dense_shape)
 
     def fed(self, value: Any) -> list[tuple[Any, Any]]:
-        """Its tensors with the value of each, where a run is fed `value` for it."""
+        """Feeds of its tensors where a run is fed `value` for it."""
         return list(zip((self.indices, self.values, self.dense_shape), value, strict=False))
 
     def __mul__(self, other: Any) -> SparseTensor:
-        """The elements that are there times those of a tensor in their places."""
+        """The stored elements times those of a tensor at their coordinates."""
         return self._with_dense(lambda x, y: x * y, other)
 
     def __truediv__(self, other: Any) -> SparseTensor:
-        """The elements that are there, divided by those of a tensor in their places."""
+        """The stored elements divided by those of a tensor at their coordinates."""
         return self._with_dense(truediv, other)
 
     __div__ = __truediv__
@@ -138,7 +138,7 @@ class SparseTensor:
         return SparseTensor(self.indices, function(self.values, dense_values), self.dense_shape)
 
     def map_values(self, function: Callable[[Any], Any]) -> SparseTensor:
-        """An elementwise function of the elements that are there."""
+        """An elementwise function of the stored elements."""
         return self.with_values(function(self.values))
 
 
@@ -146,8 +146,8 @@ class SparseTensorSpec(CompositeTypeSpec):
     """The type of a sparse tensor.
 
     Args:
-        shape: What is known of the size of the whole.
-        dtype: That of its elements.
+        shape: The static dense shape.
+        dtype: Of its elements.
     """
 
     __slots__ = ('dtype', 'shape')
@@ -202,7 +202,7 @@ def is_sparse(x: Any) -> bool:
 
 
 def as_sparse(value: Any) -> SparseTensor:
-    """A sparse tensor, also of the value of one.
+    """Convert a sparse tensor or the value of one to a sparse tensor.
 
     Raises:
         TypeError: It is neither.

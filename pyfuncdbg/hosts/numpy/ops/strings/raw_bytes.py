@@ -44,14 +44,14 @@ def decode_raw(input_bytes: Any, out_type: Any, little_endian: bool = True, fixe
 
     Args:
         input_bytes: Strings of one length.
-        out_type: What the bytes are.
-        little_endian: Their order.
-        fixed_length: Bytes to read of each string; shorter ones are filled with zeros.
+        out_type: Dtype of the numbers.
+        little_endian: Byte order.
+        fixed_length: Bytes to read of each string; shorter ones are padded with zeros.
         name: Of the node.
 
     Raises:
-        TypeError: No strings, or `out_type` is no dtype.
-        InvalidArgumentError: A length that does not fit; in a graph when it runs.
+        TypeError: `input_bytes` are no strings, or `out_type` is no dtype.
+        InvalidArgumentError: A length is no multiple of the dtype's size; in a graph at run time.
     """
     try:
         kind = as_dtype(out_type)

@@ -1,4 +1,4 @@
-"""Strings cut into parts, and searched by patterns (Python's `re`, whose language is near that of TensorFlow's RE2)."""
+"""Splitting of strings, and regular expressions (Python's `re`, whose syntax is close to TensorFlow's RE2)."""
 from __future__ import annotations
 
 import functools
@@ -29,7 +29,7 @@ def _compiled(pattern: bytes) -> re.Pattern[str]:
 
 
 def _text(value: bytes | str) -> str:
-    """Bytes as text; what is no UTF-8 comes back as it was."""
+    """Bytes as text; invalid UTF-8 survives the way back."""
     return value if isinstance(value, str) else value.decode('utf-8', 'surrogateescape')
 
 
@@ -73,17 +73,17 @@ register(OpDef('StaticRegexFullMatch', _full_match, _like_input(dtypes.bool), no
 
 
 def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None) -> Tensor:
-    r"""Each string with what matches a pattern replaced.
+    r"""Each string with matches of a pattern replaced.
 
     Args:
         input: Strings.
         pattern: A regular expression.
-        rewrite: What is put in its place; `\0` stands for all that matched, `\1` for the first group.
-        replace_global: All that match; otherwise the first.
+        rewrite: The replacement; `\0` is the whole match, `\1` the first group.
+        replace_global: Whether all matches, or the first only.
         name: Of the node.
 
     Raises:
-        InvalidArgumentError: The pattern is none, or has fewer groups than `rewrite` names.
+        InvalidArgumentError: The pattern is invalid, or has fewer groups than `rewrite` uses.
     """
     x = convert_to_tensor(input, dtypes.string)
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
@@ -97,7 +97,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
     """Whether the whole of each string matches a pattern.
 
     Raises:
-        InvalidArgumentError: The pattern is none.
+        InvalidArgumentError: The pattern is invalid.
     """
     x = convert_to_tensor(input, dtypes.string)
     if isinstance(pattern, (str, bytes)):
@@ -107,7 +107,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
 
 # ---------------------------------------------------------------- parts
 def _places(parts: Sequence[Sequence[bytes]]) -> tuple[Any, Any, Any]:
-    """Rows of parts as a sparse matrix: the places, the parts, and the sizes."""
+    """Rows of parts as a sparse matrix: coordinates, values and dense shape."""
     places = [(i, j) for i, row in enumerate(parts) for j in range(len(row))]
     values = np.empty(len(places), object)
     values[:] = [part for row in parts for part in row]
@@ -161,6 +161,6 @@ register(OpDef('UnsortedSegmentJoin', _unsorted_join, lambda inputs, attrs: [(dt
 
 def unsorted_segment_join(inputs: Any, segment_ids: Any, num_segments: Any, separator: str = '',
                           name: str | None = None) -> Tensor:
-    """The strings of each number, joined."""
+    """The strings of each segment, joined."""
     values = (convert_to_tensor(inputs, dtypes.string), convert_to_tensor(segment_ids), convert_to_tensor(num_segments))
     return apply('UnsortedSegmentJoin', values, {'separator': separator}, name)

@@ -32,7 +32,7 @@ _STRING = (dtypes.string,)
 
 
 def _scalar_kernel(function: Callable[..., Any], dtype: Any = object) -> Kernel:
-    """A kernel that calls `function` with each element (of several tensors: broadcast), and the attrs."""
+    """A kernel that calls `function` with each element (of several tensors, broadcast) and the attrs."""
     def kernel(*values: Any, **attrs: Any) -> Any:
         compute = np.frompyfunc(lambda *items: function(*items, **attrs), len(values), 1)
         return scalar(np.asarray(compute(*values)).astype(dtype))
@@ -95,7 +95,7 @@ def upper(input: Any, encoding: str = '', name: str | None = None) -> Tensor:
 
 @overridable
 def strip(input: Any, name: str | None = None) -> Tensor:
-    """Without white space at both ends."""
+    """Each string without white space at both ends."""
     return apply('StringStrip', (_texts('StringStrip', input),), None, name)
 
 
@@ -146,7 +146,7 @@ register(OpDef('StringJoin', _join, _join_types, no_gradient, kernel_attrs=('sep
 
 
 def join(inputs: Sequence[Any], separator: str = '', name: str | None = None) -> Tensor:
-    """Join the elements of several tensors (scalars or of one shape) into one string each."""
+    """Join the elements of several tensors (scalars, or of one shape) elementwise."""
     if not isinstance(inputs, (list, tuple)) and not isinstance(inputs, Tensor):
         raise TypeError(f"Expected list for 'inputs' argument to 'string_join' Op, not {inputs!r}.")
     parts = [convert_to_tensor(x, dtypes.string) for x in inputs]
@@ -251,10 +251,10 @@ register(OpDef('StringToNumber', lambda x, out_type=dtypes.float32: _scalar_kern
 
 @overridable
 def to_number(input: Any, out_type: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """The number that each string writes.
+    """The number in each string.
 
     Raises:
-        InvalidArgumentError: A string writes none.
+        InvalidArgumentError: A string is no number.
     """
     check_attr_type('StringToNumber', 'out_type', as_dtype(out_type))
     return apply('StringToNumber', (_texts('StringToNumber', input),), {'out_type': as_dtype(out_type)}, name)
@@ -307,7 +307,7 @@ def _element(item: Any) -> str:
 
 
 def _number(item: Any) -> str:
-    """C's '%g' with the digits that a float always keeps or, if that reads back as another float, with all of them."""
+    """C's '%g' with the digits that a float always preserves or, if that reads back as another float, with all digits."""
     short, full = (15, 17) if isinstance(item, np.float64) else (6, 9)
     value = float(item)
     text = f'%.{short}g' % value
@@ -315,10 +315,10 @@ def _number(item: Any) -> str:
 
 
 def format(template: str, inputs: Any, placeholder: str = '{}', summarize: int = 3, name: str | None = None) -> Tensor:
-    """A string with tensors shown in place of the placeholders.
+    """A string with tensors for the placeholders.
 
     Raises:
-        ValueError: Their numbers differ.
+        ValueError: The numbers of placeholders and tensors differ.
     """
     values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     count = template.count(placeholder)

@@ -1,4 +1,4 @@
-"""Bytes and text for one another: `tf.compat.as_bytes` and its relatives."""
+"""Conversion of bytes and text: `tf.compat.as_bytes` and the like."""
 from __future__ import annotations
 
 import numbers
@@ -53,5 +53,5 @@ def path_to_str(path: Any) -> Any:
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Whether programs written by then may be relied on to be read: always, there is one version."""
+    """Whether a forward compatibility window has passed by a date: always, there is one version."""
     return True

@@ -1,4 +1,4 @@
-"""Counting: how often numbers occur, where they fall among others, and how predictions fall on labels."""
+"""Counting: occurrences of numbers, insertion indices, histograms, confusion matrices."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -63,13 +63,13 @@ def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: An
 
     Args:
         arr: Integers.
-        weights: What each counts, of the shape of `arr`; the result then has their dtype.
-        minlength: Length of the result at least.
-        maxlength: Numbers from here on are not counted.
+        weights: Weight of each number, of the shape of `arr`; the result then has their dtype.
+        minlength: Smallest length of the result.
+        maxlength: Larger numbers, and this one, are not counted.
         dtype: Of the result.
         name: Of the scope.
-        axis: -1 to count each row of a matrix on its own; None or 0 for all together.
-        binary_output: 1 for a number that occurs, however often.
+        axis: -1 to count each row of a matrix separately; None or 0 for all elements.
+        binary_output: 1 for each number that occurs.
 
     Raises:
         InvalidArgumentError: A number is negative.
@@ -109,7 +109,7 @@ for _op, _side in (('LowerBound', 'left'), ('UpperBound', 'right')):
 
 def searchsorted(sorted_sequence: Any, values: Any, side: str = 'left', out_type: Any = dtypes.int32,
                  name: str | None = None) -> Tensor:
-    """Insertion indices of values in a rising sequence, row by row: before equal ones ('left') or after them ('right').
+    """Insertion indices of values in sorted rows: before equal ones ('left') or after them ('right').
 
     Raises:
         ValueError: Another side.
@@ -146,7 +146,7 @@ register(OpDef('HistogramFixedWidth', _histogram, _histogram_types, no_gradient,
 
 def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
                           name: str | None = None) -> Tensor:
-    """The number of values in each of `nbins` equal parts of a range; those outside count in the first or last."""
+    """The number of values in each of `nbins` equal bins of a range; those outside count in the first or last."""
     with scope(name, 'histogram_fixed_width') as full:
         values = convert_to_tensor(values)
         bounds = convert_to_tensor(value_range, values.dtype)

@@ -28,7 +28,7 @@ def _parts(equation: str) -> tuple[list[str], str]:
 
 
 def _axes(labels: str, rank: int) -> tuple[str, int, int]:
-    """The labels without the dots, where the dots stand, and how many axes they are."""
+    """The labels without the ellipsis, its position, and its number of axes."""
     at = labels.find(_DOTS)
     if at < 0:
         return labels, len(labels), 0
@@ -37,10 +37,10 @@ def _axes(labels: str, rank: int) -> tuple[str, int, int]:
 
 
 def _resolved(equation: str, count: int) -> str:
-    """The equation with its output, and without blanks.
+    """The equation with explicit output, and without blanks.
 
     Raises:
-        ValueError: It is none, or names another number of inputs.
+        ValueError: It is invalid, or has another number of inputs.
     """
     text = equation.replace(' ', '')
     marked = text.replace(_DOTS, '0')
@@ -87,7 +87,7 @@ def _kernel(*values: Any, equation: str) -> Any:
 
 
 def _dots_shape(parts: Sequence[str], values: Sequence[Any]) -> tuple[int, ...]:
-    """The common shape of the axes that the dots represent."""
+    """The broadcast shape of the axes of the ellipsis."""
     shapes = []
     for part, value in zip(parts, values, strict=True):
         _, at, extra = _axes(part, value.ndim)
@@ -99,7 +99,7 @@ def _dots_shape(parts: Sequence[str], values: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _without_ones(value: Any, at: int, extra: int, dots: tuple[int, ...]) -> tuple[Any, list[int]]:
-    """The value without the axes along which it is repeated, and the numbers of the axes of the dots that stay."""
+    """The value without its broadcast axes, and the numbers of the remaining axes of the ellipsis."""
     first = len(dots) - extra
     ones = [i for i in range(extra) if value.shape[at + i] == 1 != dots[first + i]]
     return (np.squeeze(value, tuple(at + i for i in ones)) if ones else value,
@@ -127,7 +127,7 @@ def _contract(operands: list[Any], dtype: Any, labels: list[int], sizes: tuple[i
     result = np.asarray(np.einsum(*arrays, distinct_present, optimize=len(operands) > 2)).astype(dtype, copy=True)
     if len(distinct) == len(labels):
         return result.reshape([sizes[labels.index(n)] for n in distinct])[()]
-    diagonal_array = np.zeros(sizes, dtype)          # a label that is there twice: the diagonal
+    diagonal_array = np.zeros(sizes, dtype)          # a repeated label: the diagonal
     grid = np.ogrid[tuple(slice(sizes[labels.index(n)]) for n in distinct)]
     diagonal_array[tuple(grid[distinct.index(n)] for n in labels)] = result
     return diagonal_array
@@ -180,8 +180,8 @@ def _gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 def _by_input(grad: Any, right: str, x: Any, labels: str, others: list[Any], other_labels: list[str]) -> Any:
     """The gradient of one input.
 
-    A label of only this input was summed over: the gradient is the same along it. Along the axes of the dots the input
-    may have been repeated: there it is summed.
+    A label of this input only was summed over: the gradient is constant along it. Along the axes of the ellipsis the
+    input may have been broadcast: there it is summed.
     """
     named = labels.replace(_DOTS, '')
     present = set(right + ''.join(other_labels))
@@ -190,7 +190,7 @@ def _by_input(grad: Any, right: str, x: Any, labels: str, others: list[Any], oth
     dots = _DOTS if _DOTS in right else ''
     result = _einsum(f'{",".join([right, *other_labels])}->{dots}{shared}', grad, *others)
     if alone or dots or _DOTS in labels:
-        # in this order: the axes of the dots, those that others have too, those that were summed over
+        # in this order: axes of the ellipsis, labels shared with others, labels summed over
         full_shape = sizes_of(_einsum(f'{labels}->{_DOTS if _DOTS in labels else ""}{shared}{alone}', x))
         for _ in alone:
             result = apply('ExpandDims', (result, convert_to_tensor(np.int32(-1))))
@@ -201,7 +201,7 @@ def _by_input(grad: Any, right: str, x: Any, labels: str, others: list[Any], oth
 
 
 def _fitted(result: Any, sizes: Any) -> Any:
-    """A tensor summed over the axes that `sizes` does not have, and repeated along those where it has one element."""
+    """A tensor summed over axes that are missing or 1 in `sizes`, and broadcast to the others."""
     extra, _ = apply('BroadcastGradientArgs', (sizes, sizes_of(result)))
     total = apply('Sum', (result, extra), {'keep_dims': True})
     have = sizes_of(total)
@@ -214,12 +214,12 @@ register(OpDef('Einsum', _kernel, _types, _gradient, kernel_attrs=('equation',))
 
 
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
-    """The sum of products that an equation such as 'ij,jk->ik' writes.
+    """The sum of products of an equation such as 'ij,jk->ik'.
 
     Args:
-        equation: Labels of the axes of each input, and of the result; '...' stands for axes that are broadcast.
+        equation: Labels of the axes of each input, and of the result; '...' for broadcast axes.
         inputs: Tensors of one dtype.
-        **kwargs: `name`; `optimize`, which is accepted and says nothing here.
+        **kwargs: `name`; `optimize`, which has no effect here.
 
     Raises:
         ValueError: The equation does not fit the inputs.
@@ -236,7 +236,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
 
 
 def _pairwise(equation: str, tensors: list[Any]) -> Any:
-    """Products of two, as TensorFlow makes its nodes; the first two of the list come first."""
+    """Pairwise products, in the order of TensorFlow's nodes: the first two of the list first."""
     while len(tensors) > 2:
         parts, right = _parts(equation)
         rest = set(''.join(parts[2:]) + right)

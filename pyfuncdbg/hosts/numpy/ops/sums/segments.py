@@ -1,4 +1,4 @@
-"""Reductions over segments: rows that have one number are added, multiplied or compared."""
+"""Segment reductions: sums, products, extremes and means of rows with the same segment id."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def _greatest(dtype: Any) -> Any:
 
 
 def _unsorted(ufunc: Any, empty: Callable[[Any], Any]) -> Kernel:
-    """A kernel; `empty(dtype)` is what a segment without rows gets."""
+    """A kernel for unsorted segment ids; `empty(dtype)` is the value of an empty segment."""
     def kernel(data: Any, segments: Any, count: Any) -> Any:
         if segments.shape != data.shape[:segments.ndim]:
             raise invalid(f'data.shape = {_sizes(data)} does not start with segment_ids.shape = {_sizes(segments)}')
@@ -52,7 +52,7 @@ def _unsorted(ufunc: Any, empty: Callable[[Any], Any]) -> Kernel:
             place = f'[{",".join(map(str, at))}]' if at else ''
             raise invalid(f'segment_ids{place} = {segments[tuple(at)]} is out of range [0, {count})')
         total = np.full((int(count), *data.shape[segments.ndim:]), empty(data.dtype), data.dtype)
-        is_member = segments >= 0                            # a negative number drops the row
+        is_member = segments >= 0                            # a negative id drops the row
         ufunc.at(total, segments[is_member], data[is_member])
         return total
     return kernel
@@ -78,18 +78,18 @@ _INDEX: Allowed = (dtypes.int32, dtypes.int64)
 
 
 def _membership_mask(segments: Any, rows: Any) -> Any:
-    """The rows that count, as a mask that broadcasts against them."""
+    """Mask of rows with a non-negative id, which broadcasts against the rows."""
     inner = fill(expand_dims(rank(rows) - rank(segments), 0), np.int32(1))
     return reshape(segments >= 0, concat([shape(segments), inner], 0))
 
 
 def _gather_segments(x: Any, segments: Any) -> Any:
-    """For each row what `x` has for its segment."""
+    """For each row the element of `x` for its segment."""
     return apply('GatherV2', (x, segments, constant(np.int32(0))), {'batch_dims': 0})
 
 
 def _gather_members(x: Any, segments: Any) -> Any:
-    """The same with 0 for rows that count nowhere."""
+    """For each row the element of `x` for its segment, 0 for a negative id."""
     rows = _gather_segments(x, where(segments >= 0, segments, zeros_like(segments)))
     return where(_membership_mask(segments, rows), rows, zeros_like(rows))
 
@@ -130,23 +130,22 @@ def _by_number(op: str, data: Any, segment_ids: Any, num_segments: Any, name: st
 
 
 def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The sums of the rows of `data` with the same number, `num_segments` of them; rows with a negative number count
-    nowhere."""
+    """The sums of the rows of `data` with the same segment id, `num_segments` of them; negative ids are ignored."""
     return _by_number('UnsortedSegmentSum', data, segment_ids, num_segments, name)
 
 
 def unsorted_segment_prod(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The products of the rows with the same number; 1 for a number without rows."""
+    """The products of the rows with the same segment id; 1 for an empty segment."""
     return _by_number('UnsortedSegmentProd', data, segment_ids, num_segments, name)
 
 
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The largest of the rows with the same number; the least value of the dtype for a number without rows."""
+    """The largest of the rows with the same segment id; the least value of the dtype for an empty segment."""
     return _by_number('UnsortedSegmentMax', data, segment_ids, num_segments, name)
 
 
 def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The smallest of the rows with the same number; the greatest value of the dtype for a number without rows."""
+    """The smallest of the rows with the same segment id; the greatest value of the dtype for an empty segment."""
     return _by_number('UnsortedSegmentMin', data, segment_ids, num_segments, name)
 
 
@@ -158,7 +157,7 @@ def _counts(data: Any, segments: Any, num_segments: Any) -> Any:
 
 
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The means of the rows with the same number; 0 for a number without rows."""
+    """The means of the rows with the same segment id; 0 for an empty segment."""
     with scope(name, 'UnsortedSegmentMean'):
         data, segments = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _counts(data, segments, num_segments)
@@ -166,7 +165,7 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
 
 
 def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The sums of the rows with the same number, divided by the root of how many they are."""
+    """The sums of the rows with the same segment id, divided by the square root of their number."""
     with scope(name, 'UnsortedSegmentSqrtN'):
         data, segments = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _counts(data, segments, num_segments)
@@ -259,25 +258,25 @@ def _in_order(op: str, data: Any, segment_ids: Any, name: str | None) -> Tensor:
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The sums of the rows of `data` with the same number; the numbers rise."""
+    """The sums of the rows of `data` with the same segment id; the ids are sorted."""
     return _in_order('SegmentSum', data, segment_ids, name)
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The means of the rows with the same number; the numbers rise."""
+    """The means of the rows with the same segment id; the ids are sorted."""
     return _in_order('SegmentMean', data, segment_ids, name)
 
 
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The products of the rows with the same number; the numbers rise."""
+    """The products of the rows with the same segment id; the ids are sorted."""
     return _in_order('SegmentProd', data, segment_ids, name)
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The largest of the rows with the same number; the numbers rise."""
+    """The largest of the rows with the same segment id; the ids are sorted."""
     return _in_order('SegmentMax', data, segment_ids, name)
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The smallest of the rows with the same number; the numbers rise."""
+    """The smallest of the rows with the same segment id; the ids are sorted."""
     return _in_order('SegmentMin', data, segment_ids, name)

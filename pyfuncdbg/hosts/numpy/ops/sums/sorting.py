@@ -1,4 +1,4 @@
-"""Order: cumulative sums and products, the largest elements, sorting, distinct elements."""
+"""Cumulative sums and products, top k, sorting, distinct elements."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def _cumsum_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
 
 
 def _cumprod_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
-    """As in TensorFlow, a division: not a number where an element is 0."""
+    """By division, as in TensorFlow: NaN where an element is 0."""
     x, axis = node.inputs
     attrs = {**node.attrs, 'reverse': not node.attrs['reverse']}
     product = apply('Cumprod', (x, axis), dict(node.attrs))
@@ -78,7 +78,7 @@ register(OpDef('Cumprod', _scan(np.multiply, 1), same_rule('Cumprod', NUMBER), _
 
 
 def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
-    """Running sums along `axis`; `exclusive` leaves out the element itself, `reverse` starts at the end."""
+    """Running sums along `axis`; `exclusive` excludes the element itself, `reverse` starts at the end."""
     if isinstance(axis, float) and current_graph() is None:
         convert_to_tensor(axis, dtypes.int32)           # refuses it
     return call('Cumsum', {'x': x, 'axis': axis}, {'exclusive': exclusive, 'reverse': reverse}, name)
@@ -98,7 +98,7 @@ def _arg(op: str, choose: Any, worst: float) -> None:
         if not x.shape[at]:
             raise invalid(f'Reduction axis {at} is empty in shape [{",".join(map(str, x.shape))}]')
         if x.dtype.kind == 'f':
-            x = np.where(np.isnan(x), x.dtype.type(worst), x)      # TensorFlow passes over NaNs
+            x = np.where(np.isnan(x), x.dtype.type(worst), x)      # TensorFlow ignores NaNs
         return choose(x, at).astype(output_type.array)
 
     def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
@@ -204,7 +204,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = dtypes.
 
 
 def _backwards(x: Tensor) -> Tensor:
-    """A tensor in the opposite order, without overflow; applied twice it is the same again."""
+    """Values in reverse order, without overflow; an involution."""
     if x.dtype.is_integer:
         return (x.dtype.max if x.dtype.is_unsigned else -1) - x
     return negative(x)
@@ -292,7 +292,7 @@ register(OpDef('UniqueWithCounts', _unique, _unique_types, outputs=3, kernel_att
 
 
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Unique:
-    """The distinct elements of a vector in order of appearance, and for each element the place of its value among them."""
+    """The distinct elements of a vector in order of appearance, and for each element the index of its value among them."""
     check_attr_type('Unique', 'out_idx', as_dtype(out_idx))
     return Unique(*apply('Unique', (convert_to_tensor(x),), {'out_idx': as_dtype(out_idx)}, name))
 

@@ -1,4 +1,4 @@
-"""Special functions of one and two tensors: the gamma function and its relatives, inverse error function, softsign."""
+"""Special functions: gamma, zeta and Bessel functions, inverse error function, softsign."""
 from __future__ import annotations
 
 import math
@@ -43,7 +43,7 @@ def _lgamma(x: float) -> float:
 
 
 def _digamma(x: float) -> float:
-    """By recurrence to large arguments, and there the asymptotic series; by reflection for negative ones."""
+    """By recurrence to large arguments and their asymptotic series; by reflection for negative ones."""
     if math.isnan(x) or x == math.inf:
         return x
     if x <= 0:
@@ -132,7 +132,7 @@ _A = (3.3871328727963666080e0, 1.3314166789178437745e+2, 1.9715909503065514427e+
       4.5921953931549871457e+4, 6.7265770927008700853e+4, 3.3430575583588128105e+4, 2.5090809287301226727e+3)
 _B = (1.0, 4.2313330701600911252e+1, 6.8718700749205790830e+2, 5.3941960214247511077e+3, 2.1213794301586595867e+4,
       3.9307895800092710610e+4, 2.8729085735721942674e+4, 5.2264952788528545610e+3)
-"""Wichura's algorithm AS 241, the middle; Newton's steps do the rest."""
+"""Coefficients of Wichura's algorithm AS 241 for the central region; Newton's steps refine the result."""
 
 
 def _ndtri(p: float) -> float:

@@ -29,7 +29,7 @@ def _values(t: Any, name: str) -> Any:
 
 
 def _in_place_of(t: Any, clipped: Any) -> Any:
-    """The clipped tensor, with the places of its slices if it was slices."""
+    """The clipped values in the form of the original: a tensor, or `IndexedSlices` with its indices."""
     return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else clipped
 
 
@@ -71,7 +71,7 @@ def _listed(t_list: Any) -> list[Any]:
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
-    """The Euclidean norm of all elements of several tensors together; None among them counts nothing.
+    """The Euclidean norm of all elements of several tensors together; None is skipped.
 
     Raises:
         TypeError: `t_list` is no sequence.
@@ -84,7 +84,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
 
 def clip_by_global_norm(t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None,
                         name: str | None = None) -> tuple[list[Any], Any]:
-    """Tensors scaled by one number so that their global norm is at most `clip_norm`, and that norm before.
+    """Tensors scaled by one factor so that their global norm is at most `clip_norm`, and the norm before.
 
     Where the norm is not finite, the tensors become NaN.
 

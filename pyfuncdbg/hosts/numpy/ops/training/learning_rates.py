@@ -1,4 +1,4 @@
-"""Learning rates that change with the global step: `tf.compat.v1.train.exponential_decay` and its kin.
+"""Learning rates that change with the global step: `tf.compat.v1.train.exponential_decay` and the like.
 
 In a graph each is a tensor. In eager mode it is a function, which an optimizer calls at each step.
 """
@@ -24,7 +24,7 @@ Decayed = Callable[[], Any]
 _SCOPES = {'exponential_decay': 'ExponentialDecay', 'natural_exp_decay': 'NaturalExpDecay',
            'inverse_time_decay': 'InverseTimeDecay', 'polynomial_decay': 'PolynomialDecay',
            'cosine_decay': 'CosineDecay', 'cosine decay restarts': 'SGDRDecay'}
-"""Name scopes by what messages call a schedule."""
+"""Name scopes of schedules, by their name in messages."""
 
 
 def _rate(decayed: Decayed, global_step: Any) -> Any:
@@ -53,7 +53,7 @@ def _scheduled(what: str, formula: Callable[..., Any], learning_rate: Any, globa
 
 def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                       name: str | None = None) -> Any:
-    """rate * decay_rate ** (step / decay_steps); with `staircase` whole powers.
+    """rate * decay_rate ** (step / decay_steps); with `staircase` integer powers.
 
     Raises:
         ValueError: No global step.
@@ -92,7 +92,7 @@ def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, d
 
 def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001,
                      power: Any = 1.0, cycle: bool = False, name: str | None = None) -> Any:
-    """From the rate to `end_learning_rate` in `decay_steps`; with `cycle` again and again, over more steps each time.
+    """From the rate to `end_learning_rate` in `decay_steps`; with `cycle` repeatedly, over more steps each time.
 
     Raises:
         ValueError: No global step.
@@ -124,7 +124,7 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
 
 def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: float = 2.0,
                           m_mul: float = 1.0, alpha: float = 0.0, name: str | None = None) -> Any:
-    """`cosine_decay` begun again and again; each time `t_mul` times as long, from `m_mul` times the height.
+    """`cosine_decay` with restarts; each period `t_mul` times as long, from `m_mul` times the rate.
 
     Raises:
         ValueError: No global step.
@@ -148,7 +148,7 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
     """`values[0]` up to the first boundary, `values[1]` up to the second, and so on.
 
     Raises:
-        ValueError: There is not one value more than boundaries, or dtypes do not fit.
+        ValueError: The number of values is not that of boundaries plus one, or dtypes differ.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError('The length of boundaries should be 1 less than the length of values')
@@ -163,7 +163,7 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
                                  f'{next(h.dtype for h in heights if h.dtype != heights[0].dtype)}).')
             if not limits:
                 return heights[0]
-            # The first that holds counts: later limits need not ask for the earlier ones.
+            # The first match wins, so each test has an upper limit only.
             tests = [(step <= limit, functools.partial(_same, height))
                      for limit, height in zip(limits, heights[:-1], strict=True)]
             return case(tests, default=functools.partial(_same, heights[-1]), exclusive=False)

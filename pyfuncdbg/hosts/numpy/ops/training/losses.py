@@ -1,4 +1,4 @@
-"""`tf.compat.v1.losses`: what training makes small, weighted, reduced to one number and collected in the graph."""
+"""`tf.compat.v1.losses`: weighted losses, reduced to one number and collected in the graph."""
 from __future__ import annotations
 
 from typing import Any
@@ -34,16 +34,16 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """All of them."""
+        """All reductions."""
         return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS,
                 cls.SUM_BY_NONZERO_WEIGHTS)
 
     @classmethod
     def validate(cls, key: Any) -> None:
-        """Refuse what is none of them.
+        """Refuse an unknown reduction.
 
         Raises:
-            ValueError: It is none.
+            ValueError: It is unknown.
         """
         if key not in cls.all():
             raise ValueError(f'Invalid Reduction Key {key}. Key should be one of {cls.all()}.')
@@ -63,12 +63,12 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """The losses that regularizers of variables gave."""
+    """The losses of variables' regularizers."""
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
 
 def get_regularization_loss(scope: str | None = None, name: str = 'total_regularization_loss') -> Tensor:
-    """Their sum, 0 without any."""
+    """The sum of regularization losses, 0 without any."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else constant(0.0)
 
@@ -159,7 +159,7 @@ def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0, scope: str | None =
 
 def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
                loss_collection: str | None = GraphKeys.LOSSES, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """Squares of small differences, lines for those over `delta`."""
+    """Quadratic for differences up to `delta`, linear beyond."""
     with name_scope(scope or 'huber_loss') as full:
         labels, predictions = _pair(labels, predictions)
         distance = abs(predictions - labels)

@@ -1,6 +1,6 @@
 """Sessions with hooks: `MonitoredSession` calls each hook before and after each run. A hook may request a stop.
 
-A program of TensorFlow 1 makes them; everything runs on its own thread. There are no checkpoints and no other machines.
+For programs of TensorFlow 1; everything runs on the caller's thread. There are no checkpoints and no other machines.
 """
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ class SessionRunHook:
         """Once, when there is a session with its variables initialized."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Before each run: what is to be fetched and fed as well."""
+        """Before each run: returns additional fetches and feeds."""
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """After each run that raised nothing."""
 
     def end(self, session: Any) -> None:
-        """Once, at the end, unless an error ended it."""
+        """Once, at the end, unless an error ended the session."""
 
 
 class Coordinator:
@@ -79,27 +79,27 @@ class Coordinator:
         self._error: BaseException | None = None
 
     def request_stop(self, ex: BaseException | None = None) -> None:
-        """Ask all to stop; `ex`, the first that is given, is raised by `raise_requested_exception`."""
+        """Request a stop of all threads; `raise_requested_exception` raises the first `ex`."""
         if self._error is None and not self._stop.is_set():
             self._error = ex
         self._stop.set()
 
     def should_stop(self) -> bool:
-        """Whether anybody asked."""
+        """Whether a stop was requested."""
         return self._stop.is_set()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait for a request to stop; whether it came in time."""
+        """Wait for a stop request; returns whether it came in time."""
         return self._stop.wait(timeout)
 
     def raise_requested_exception(self) -> None:
-        """Raise what `request_stop` was given."""
+        """Raise the exception of `request_stop`."""
         if self._error is not None:
             raise self._error
 
 
 class SessionCreator(Protocol):
-    """Protocol of a session's maker; anything with this method will do."""
+    """Protocol of session factories."""
 
     def create_session(self) -> Any:
         """A session whose variables are initialized."""
@@ -123,7 +123,7 @@ class Scaffold:
         self.local_init_op = local_init_op
 
     def finalize(self) -> Scaffold:
-        """Make what is missing; then nothing can be added to the default graph."""
+        """Add the missing operations and finalize the default graph."""
         if not context.get_default_graph().finalized:
             self.init_op = global_variables_initializer() if self.init_op is None else self.init_op
             self.local_init_op = local_variables_initializer() if self.local_init_op is None else self.local_init_op
@@ -175,7 +175,7 @@ class MonitoredSession:
     The `with` block ends without an error at StopIteration and OutOfRangeError. It is no default session.
 
     Args:
-        session_creator: What makes the session inside; by default a `ChiefSessionCreator`.
+        session_creator: Factory of the session inside; by default a `ChiefSessionCreator`.
         hooks: Called in this order.
         stop_grace_period_secs: Accepted for compatibility.
     """
@@ -194,11 +194,11 @@ class MonitoredSession:
 
     @property
     def graph(self) -> Any:
-        """The graph that runs here; None when it is closed."""
+        """The graph of the session; None when it is closed."""
         return None if self._inside is None else self._inside.graph
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """Compute fetches as `Session.run` does, with what the hooks add.
+        """Compute fetches as `Session.run` does, with the additions of hooks.
 
         Raises:
             RuntimeError: It is closed, a hook asked to stop, or one tensor is fed twice.
@@ -208,7 +208,7 @@ class MonitoredSession:
             raise RuntimeError('Run called even after should_stop requested.')
         run_context = SessionRunContext(SessionRunArgs(fetches, feed_dict), session)
         all_fetches = [fetches]
-        places: dict[int, int] = {}             # of what a hook asked for in `all_fetches`, by its number
+        places: dict[int, int] = {}             # index in `all_fetches` of a hook's fetches, by its number
         fed: dict[Any, Any] = {}
         for number, hook in enumerate(self._hooks):
             request = hook.before_run(run_context)
@@ -233,7 +233,7 @@ class MonitoredSession:
         """Call `step_fn(step_context)`, which has the session itself and can run with the hooks.
 
         Raises:
-            ValueError: It takes something else.
+            ValueError: `step_fn` takes other arguments.
         """
         names = tuple(inspect.signature(step_fn).parameters)
         if names != ('step_context',):
@@ -279,7 +279,7 @@ class MonitoredSession:
 
 
 def _disjoint(one: Mapping[Any, Any], other: Mapping[Any, Any], message: str) -> None:
-    # By hash alone: `==` between tensors may make a new one.
+    # By hash only: `==` between tensors may add a node.
     identities = {_identity(key) for key in one}
     both = [key for key in other if _identity(key) in identities]
     if both:
@@ -296,7 +296,7 @@ def start_queue_runners(sess: Any = None, coord: Coordinator | None = None, daem
 
     Raises:
         ValueError: There is no session.
-        TypeError: `sess` is none.
+        TypeError: `sess` is no session.
     """
     session = sess or context.default_session()
     if session is None:

@@ -28,10 +28,10 @@ _DIFFERENTIABLE = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat
 
 
 class Optimizer:
-    """Minimizes by one rule. Made by `GradientDescentOptimizer` and its likes.
+    """Optimizer with one update rule, made by `GradientDescentOptimizer` and the like.
 
     Args:
-        rule: How a gradient changes a variable.
+        rule: The update rule.
         name: The name scope of the nodes.
     """
 
@@ -55,7 +55,7 @@ class Optimizer:
         Args:
             loss: A tensor; in eager mode a function that gives one.
             global_step: A variable to increment.
-            var_list: What to change; by default all trainable variables of the graph, or those that the function reads.
+            var_list: Variables to change; by default all trainable ones of the graph, or those that the function reads.
 
         Raises:
             ValueError: The loss depends on none of the variables.
@@ -161,28 +161,28 @@ class Optimizer:
             eager = variable.initializer is None
             earlier = [name for owner, name in self._slots if owner == key[0]]
             name = f'{variable.name.removesuffix(":0")}/{self._name}'
-            if eager and earlier:                   # in a graph names are made unique
+            if eager and earlier:                   # in a graph the names are unique
                 name += f'_{len(earlier)}'
-            with context.under(None) if eager else nullcontext():       # beside an eager variable, an eager one
+            with context.under(None) if eager else nullcontext():       # an eager slot for an eager variable
                 self._slots[key] = Variable(lambda: _slot_start(variable, start), trainable=False, name=name)
         return self._slots[key]
 
     def get_slot(self, var: Any, name: str) -> Any:
-        """The variable that the rule keeps beside `var`; None if there is none."""
+        """The slot variable of `var`; None if there is none."""
         return self._slots.get((id(getattr(var, 'handle', var)), name))
 
     def get_slot_names(self) -> list[str]:
-        """The names that `get_slot` takes."""
+        """The names of slots."""
         return sorted(self._rule.slots)
 
     def variables(self) -> list[Any]:
-        """Variables that the rule keeps, by name."""
+        """Slot variables and powers, by name."""
         variables = [*(power for powers in self._powers.values() for power in powers), *self._slots.values()]
         return sorted(variables, key=lambda variable: variable.name)
 
 
 def _slot_start(variable: Any, start: float) -> Any:
-    """The start value of what is kept beside a variable."""
+    """The initial value of a slot variable."""
     if not start:
         return zeros(variable.shape, variable.dtype)
     return constant(start, variable.dtype, variable.shape)
@@ -204,10 +204,10 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def create_global_step(graph: Graph | None = None) -> Any:
-    """Make the global step: an int64 variable that starts with 0.
+    """Create the global step: an int64 variable that starts with 0.
 
     Raises:
-        ValueError: There is one.
+        ValueError: It exists.
     """
     graph = graph or context.current_graph() or context.graph_for_nodes()
     if get_global_step(graph) is not None:
@@ -218,7 +218,7 @@ def create_global_step(graph: Graph | None = None) -> Any:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """The global step, made if it is not there."""
+    """The global step, created if missing."""
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 

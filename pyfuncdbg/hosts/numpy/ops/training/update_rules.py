@@ -1,6 +1,6 @@
-"""Ops that change a variable by a gradient, and the rules of optimizers written with them.
+"""Ops that update a variable by a gradient, and the update rules of optimizers.
 
-A rule says which slots (variables beside each variable) it keeps and which op applies a gradient; `training` does the rest.
+A rule names its slots (variables for each variable) and the op that applies a gradient; `optimizer` does the rest.
 """
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def _ftrl(execution: Execution, var: Storage, accum: Storage, linear: Storage, g
 
 
 def _on_rows(kernel: Callable[..., None], states: int, place: int) -> Callable[..., None]:
-    """The kernel for a gradient that has some rows only: it sees those rows of the variable and of what is kept beside it.
+    """The kernel for a gradient of some rows: applies `kernel` to those rows of the variable and its slots.
 
     Args:
-        kernel: The kernel for whole gradients.
-        states: How many of its arguments are storages.
-        place: The argument that is the gradient.
+        kernel: The kernel for dense gradients.
+        states: The number of its arguments that are storages.
+        place: Index of the gradient among its arguments.
     """
     def sparse(execution: Execution, *values: Any, **attrs: Any) -> None:
         *operands, indices = values
@@ -131,16 +131,16 @@ _update_op('Ftrl', _ftrl, 3, 3)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class UpdateRule:
-    """Update rule of one kind of optimizer: how it changes a variable.
+    """Update rule of one kind of optimizer.
 
     Attributes:
-        op: The op that does it, without 'ResourceApply'.
-        slots: The variables it keeps beside each: name and start value.
-        powers: By name, the start value of variables it keeps once; each update multiplies them by that value.
-        settings: By name, numbers or functions that give one, in the order in which the op takes them.
+        op: The op, without 'ResourceApply'.
+        slots: Slot variables of each variable: name and initial value.
+        powers: Variables of the optimizer by name: the initial value, by which each update multiplies them.
+        settings: By name, numbers or functions that return one, in the order of the op's inputs.
         inputs: `inputs(handle, slots, powers, settings, gradient)`: the op's inputs.
         attrs: The op's attrs.
-        updates_all_rows: A gradient of some rows is one of the whole variable, which is zero elsewhere.
+        updates_all_rows: A gradient of some rows is converted to a dense one, zero elsewhere.
     """
 
     op: str
@@ -158,7 +158,7 @@ class UpdateRule:
 
     def update(self, variable: Any, slots: Sequence[Any], powers: Sequence[Any], settings: Mapping[str, Any],
                gradient: Any) -> Any:
-        """The operation that changes `variable`; None in eager mode, where it is done."""
+        """The operation that updates `variable`; None in eager mode, where it has run."""
         sparse = isinstance(gradient, IndexedSlices) and not self.updates_all_rows
         indices = gradient.indices if sparse else None
         gradient = gradient.values if sparse else convert_to_tensor(gradient)

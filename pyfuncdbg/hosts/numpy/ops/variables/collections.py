@@ -83,7 +83,7 @@ def local_variables(scope: str | None = None) -> list[Any]:
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that are part of a model."""
+    """The model variables of the default graph."""
     return get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
@@ -98,7 +98,7 @@ def trainable_variables(scope: str | None = None) -> list[Any]:
 
 
 def variables_initializer(var_list: Sequence[Any], name: str = 'init') -> Any:
-    """An operation that gives variables their initial values; eager variables have theirs."""
+    """An operation that gives variables their initial values; eager variables are initialized already."""
     initializers = [variable.initializer for variable in var_list if variable.initializer is not None]
     if initializers:
         return group(*initializers, name=name)

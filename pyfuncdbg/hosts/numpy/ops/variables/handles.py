@@ -1,6 +1,6 @@
 """Placeholders, resource handles of variables, and reading and assigning them.
 
-A variable's value is replaced, never written to: who read it before keeps what he read.
+A variable's value is replaced, never written to: values read before stay.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import storages
 
 _SUMMARISED = 1 << 22
-"""Elements of the largest variable whose range is shown."""
+"""Largest number of elements for which `repr` shows the range."""
 
 
 class Storage:
@@ -30,9 +30,9 @@ class Storage:
 
     Attributes:
         name: The variable's name, for messages.
-        container: What it is kept in; '' for the place that has no name.
+        container: Its container; '' for the default one.
         value: NumPy value, None until it is initialized.
-        variable: Gives the `Variable` it belongs to, None if that is gone.
+        variable: Returns its `Variable`, None if that is gone.
     """
 
     __slots__ = ('__weakref__', 'container', 'name', 'value', 'variable')
@@ -60,7 +60,7 @@ class Storage:
         return f'{text} = {low}>' if array.size == 1 else f'{text}, {low} .. {high}>'
 
     def enter(self, graph: Graph) -> Any:
-        """The handle of this storage as a node of a graph in which a program uses an eager variable."""
+        """The handle of this storage as a node of a graph, where a program uses an eager variable in a graph."""
         variable = self.variable()
         attrs: dict[str, Any] = {'shared_name': self.name, '_py_storage': self}
         if variable is not None:
@@ -96,7 +96,7 @@ def _handle(execution: Execution, *, shared_name: Any, container: Any = '', devi
 
 
 def _text(name: Any) -> str:
-    """A name as text: a node that comes from a GraphDef has it as bytes."""
+    """A name as text: a node from a GraphDef has bytes."""
     return name.decode() if isinstance(name, bytes) else name
 
 
@@ -104,7 +104,7 @@ def stored(execution: Execution, storage: Storage) -> Any:
     """The value of a variable.
 
     Raises:
-        FailedPreconditionError: It has none yet.
+        FailedPreconditionError: It is not initialized.
     """
     if storage.value is None:
         box = storage.container or 'localhost'
@@ -117,10 +117,10 @@ def stored(execution: Execution, storage: Storage) -> Any:
 
 
 def present(execution: Execution, storage: Storage) -> Any:
-    """The value of a variable that is to be changed.
+    """The value of a variable, for an update.
 
     Raises:
-        NotFoundError: It has none yet.
+        NotFoundError: It is not initialized.
     """
     if storage.value is None:
         raise NotFoundError(None, None, _absence(execution, storage))
@@ -139,7 +139,7 @@ def _read(execution: Execution, storage: Storage, *, dtype: Any) -> Any:
 
 
 def _shape_of_handle(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
-    """A NodeDef does not say the shape of what is read; the variable's does."""
+    """The shape of a read value comes from the variable: a NodeDef of the read has none."""
     return {'shape': inputs[0].op.attrs.get('shape') if inputs[0].op.type == 'VarHandleOp' else TensorShape(None)}
 
 
@@ -156,7 +156,7 @@ def _assign(execution: Execution, storage: Storage, value: Any) -> None:
 
 
 def shape_of_variable(handle: Any) -> TensorShape:
-    """The shape of the variable that a node makes the handle of; unknown of any other handle."""
+    """The shape of the variable of a handle node; unknown for any other handle."""
     op = getattr(handle, 'op', None) if isinstance(handle, SymbolicTensor) else None
     return TensorShape(op.attrs.get('shape')) if op is not None and op.type == 'VarHandleOp' else TensorShape(None)
 
@@ -216,10 +216,10 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
     """A tensor that is fed when the graph runs.
 
     In eager mode it is a node of the process's default graph: a program of TensorFlow 1 needs no switch. From then on
-    what is computed from variables in eager mode is remembered, so that it can be repeated in that graph.
+    eager computations on variables are recorded, so that they can be repeated in that graph.
 
     Raises:
-        TypeError: No dtype, or no shape.
+        TypeError: `dtype` is no dtype, or `shape` no shape.
     """
     try:
         kind = dtypes.as_dtype(dtype)
@@ -243,5 +243,5 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 
 def no_op(name: str | None = None) -> Any:
-    """An operation that does nothing, for its control inputs."""
+    """An operation without effect, for its control inputs."""
     return apply('NoOp', (), None, name or 'NoOp')

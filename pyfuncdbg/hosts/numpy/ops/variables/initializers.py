@@ -19,12 +19,12 @@ from pyfuncdbg.hosts.numpy.ops.random.random import random_normal, random_unifor
 
 @hide_own_frames_in_methods
 class Initializer:
-    """Makes initial values.
+    """Factory of initial values.
 
     Args:
         make: `make(shape, dtype)` gives the tensor.
-        dtype: Used where the call names none.
-        config: What it was made with, for `get_config`.
+        dtype: Default of the call.
+        config: Its arguments, for `get_config`.
         name: For `repr`.
     """
 
@@ -39,7 +39,7 @@ class Initializer:
         return self._make(shape, self.dtype if dtype is None else as_dtype(dtype))
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments it was made with."""
+        """Its arguments."""
         return {**self._config, 'dtype': self.dtype.name}
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ def random_normal_initializer(mean: Any = 0.0, stddev: Any = 1.0, seed: int | No
 
 def truncated_normal_initializer(mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None,
                                  dtype: Any = dtypes.float32) -> Initializer:
-    """Normal, drawn again beyond two standard deviations."""
+    """Normal, redrawn beyond two standard deviations."""
     return Initializer(lambda shape, kind: truncated_normal(shape, mean, stddev, _floating(kind), seed=seed), dtype,
                        {'mean': mean, 'stddev': stddev, 'seed': seed}, 'truncated_normal_initializer')
 
@@ -94,7 +94,7 @@ def variance_scaling_initializer(scale: float = 1.0, mode: str = 'fan_in', distr
     """Of variance scale / n, where n is the number of inputs or outputs of a unit, or their mean.
 
     Raises:
-        ValueError: A scale that is not positive, or an unknown mode or distribution.
+        ValueError: The scale is not positive, or the mode or distribution is unknown.
     """
     if scale <= 0:
         raise ValueError(f'Argument `scale` must be a positive float. Received: {scale}')
@@ -194,4 +194,4 @@ FACTORIES: tuple[Any, ...] = (
     truncated_normal_initializer, variance_scaling_initializer, glorot_uniform_initializer, glorot_normal_initializer,
     he_normal,
     he_uniform, lecun_normal, orthogonal_initializer, identity_initializer)
-"""The functions above: `get_variable` calls one that it is given itself."""
+"""The functions above: `get_variable` calls one that is passed without parentheses."""

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.train.ExponentialMovingAverage`: shadows that follow variables, a part of the way at each step."""
+"""`tf.compat.v1.train.ExponentialMovingAverage`: shadow variables that follow variables."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ class ExponentialMovingAverage:
     """Keeps `shadow = decay * shadow + (1 - decay) * variable`.
 
     Args:
-        decay: How much of a shadow stays.
+        decay: Weight of the previous shadow.
         num_updates: A count; decay is at most (1 + count) / (10 + count) then.
-        zero_debias: Of tensors that are no variables, correct for the start with zero.
+        zero_debias: For tensors that are no variables, correct the bias of the start at zero.
         name: Of the scope, and of the shadows.
     """
 
@@ -45,10 +45,10 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list: Sequence[Any] | None = None) -> Any:
-        """An operation that moves the shadows; makes them at the first call. In eager mode they are moved.
+        """An operation that updates the shadows, created at the first call. In eager mode they are updated at once.
 
         Raises:
-            TypeError: A variable is not of floats.
+            TypeError: A variable has no float dtype.
         """
         variables = trainable_variables() if var_list is None else list(var_list)
         for variable in variables:

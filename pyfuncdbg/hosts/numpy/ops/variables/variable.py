@@ -64,7 +64,7 @@ _numbers = itertools.count()
 
 @context_hiding_own_frames
 def bind_handles(handles: Mapping[int, EagerTensor]) -> Iterator[None]:
-    """Let graph variables be read in eager code of this thread: by id of the handle tensor, the handle of its storage."""
+    """Bind graph variables to storage handles for eager code of this thread; by id of the handle tensor."""
     before = _bindings.handles
     _bindings.handles = {**before, **handles}
     try:
@@ -77,7 +77,7 @@ class Variable:
     """A value that lives between runs.
 
     Args:
-        initial_value: Anything that can be a tensor, or a function that gives it.
+        initial_value: A value convertible to a tensor, or a function that returns one.
         trainable: Whether tapes watch it and optimizers change it.
         name: Its name; ':0' is added.
         dtype: Its dtype.
@@ -202,7 +202,7 @@ class Variable:
 
     @property
     def op(self) -> Any:
-        """Its handle's node; the assignment, for what `assign` returned in a graph."""
+        """The node of its handle; for the result of `assign` in a graph, the assignment."""
         return self._parent_op if self._parent_op is not None else self._handle.op
 
     @property
@@ -212,7 +212,7 @@ class Variable:
 
     @property
     def initializer(self) -> Any:
-        """The operation that gives it its initial value; None in eager mode."""
+        """The operation that initializes it; None in eager mode."""
         return self._initializer
 
     @property
@@ -227,7 +227,7 @@ class Variable:
         return self._initial_value
 
     def ref(self) -> Reference:
-        """A hashable stand-in."""
+        """A hashable reference."""
         return Reference(self)
 
     experimental_ref = ref
@@ -248,7 +248,7 @@ class Variable:
             return apply('ReadVariableOp', (handle,), attrs)
 
     def standing_on(self, handle: Any) -> Variable:
-        """This variable with another handle, such as a function's argument, to read and assign through."""
+        """This variable with another handle, such as a function's argument."""
         other = copies.copy(self)
         other._handle, other._parent_op, other._is_argument, other._origin = handle, None, True, self
         return other
@@ -268,7 +268,7 @@ class Variable:
     _as_tensor = value
 
     def _as_graph_element(self, graph: Graph) -> Any:
-        """The tensor that a session fetches for it."""
+        """The tensor that a session fetches for the variable."""
         if self._graph is not None:
             return self._snapshot
         if self._parent_op is not None:
@@ -308,15 +308,15 @@ class Variable:
         return evaluate(self._snapshot, 'Cannot evaluate tensor using `eval()`', None, session)
 
     def initialized_value(self) -> Any:
-        """Its initial value where it has none yet; the current one otherwise."""
+        """Its current value, or the initial one if it is not initialized."""
         return self._initial_value if self._graph is not None else self._read()
 
     # ------------------------------------------------------------------ assigning
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Replace the value; gives the variable, whose reading in a graph waits for the assignment.
+        """Replace the value; returns the variable, whose reads in a graph wait for the assignment.
 
         Raises:
-            ValueError: The shape does not fit.
+            ValueError: The shape is incompatible.
         """
         return self._update('AssignVariableOp', value, name, read_value)
 
@@ -339,14 +339,14 @@ class Variable:
         return self.after(apply(op_type, (self.handle, tensor), attrs, name), read_value)
 
     def after(self, op: Any, read_value: bool = True) -> Any:
-        """The variable as it is after an operation has changed it; without `read_value` the operation."""
+        """The variable after an operation has changed it; without `read_value` the operation."""
         if not read_value:
             return op
         assigned = copies.copy(self)
-        assigned._origin = self                     # lives as long
+        assigned._origin = self                     # kept alive by `assigned`
         assigned._name, assigned._parent_op = 'UnreadVariable:0' if op is None else f'{op.name}:0', op
         if self._graph is not None and op is not None and op.graph is self._graph:
-            assigned._snapshot = assigned._read()   # now: a run adds nothing to the graph
+            assigned._snapshot = assigned._read()   # now: a run adds no nodes
         return assigned
 
     def load(self, value: Any, session: Any = None) -> None:
@@ -357,7 +357,7 @@ class Variable:
             run_initializer(self._initializer, {self._initial_value: value}, session)
 
     def is_initialized(self, name: str | None = None) -> Any:
-        """A bool tensor: whether it has a value."""
+        """A bool tensor: whether it is initialized."""
         return apply('VarIsInitializedOp', (self.handle,), None, name)
 
     def __repr__(self) -> str:
@@ -411,7 +411,7 @@ install(Variable, Variable._as_tensor)
 
 
 def declared_shape(shape: Any, value_shape: TensorShape) -> TensorShape:
-    """The static shape of a variable: as the program says, or that of the initial value.
+    """The static shape of a variable: as declared, or that of the initial value.
 
     Raises:
         ValueError: They are not compatible.
@@ -434,6 +434,6 @@ def in_function(initial_value: Any, dtype: Any) -> Any:
 
 
 def initial_tensor(initial_value: Any, dtype: Any) -> Any:
-    """The initial value as a tensor; a function is called for it."""
+    """The initial value as a tensor; a function is called."""
     value = initial_value() if callable(initial_value) else initial_value
     return convert_to_tensor(value, None if dtype is None else dtypes.as_dtype(dtype), name='initial_value')

@@ -1,7 +1,7 @@
-"""Parts of variables: slices that are assigned, rows and elements that are scattered into them, counting.
+"""Partial updates of variables: slice assignment, scatter, `count_up_to`.
 
-Methods of `tf.Variable` and functions of `tf.compat.v1`. The value is replaced by a changed copy: tensors that were read
-keep theirs.
+Methods of `tf.Variable` and functions of `tf.compat.v1`. The value is replaced by a changed copy: tensors read before
+keep their value.
 """
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _scattered(kind: str) -> Callable[..., Any]:
 
 
 def _scatter(variable: Variable, kind: str, indices: Any, updates: Any, name: str | None, nd: str = '') -> Any:
-    dtype = variable.dtype                      # what is no variable has none
+    dtype = variable.dtype                      # only variables have one
     arguments = {'resource': variable.handle, 'indices': indices, 'updates': convert_to_tensor(updates, dtype)}
     return variable.after(call(f'ResourceScatter{nd}{kind}', arguments, None, name, indices=int32))
 
@@ -179,7 +179,7 @@ def _sparse_read(self: Variable, indices: Any, name: str | None = None) -> Any:
 
 
 def _set_shape(self: Variable, shape: Any) -> None:
-    """Say more of the shape; ValueError if it contradicts what is known."""
+    """Merge the static shape with a shape; ValueError if they contradict each other."""
     self._shape = self._shape.merge_with(shape)
 
 
@@ -189,7 +189,7 @@ def _gather_nd(self: Variable, indices: Any, name: str | None = None) -> Any:
 
 
 def _count_up_to(self: Variable, limit: int) -> Any:
-    """The value before it is raised by one.
+    """The value before an increment by one.
 
     Raises:
         OutOfRangeError: It has reached `limit`.
@@ -243,7 +243,7 @@ scatter_nd_add, scatter_nd_sub, scatter_nd_update = _function('Add', 'Nd'), _fun
 
 
 def batch_scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
-    """Replace, for each leading index, the row of a variable that `indices` names there."""
+    """Replace, for each batch index, the rows of a variable at `indices`."""
     places = np.asarray(indices) if not hasattr(indices, 'numpy') else indices.numpy()
     grid = np.indices(places.shape)[:-1]
     full = np.stack([*grid, places], axis=-1).astype(np.int64)
@@ -251,7 +251,7 @@ def batch_scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool
 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
-    """The value before it is raised by one.
+    """The value before an increment by one.
 
     Raises:
         OutOfRangeError: It has reached `limit`.

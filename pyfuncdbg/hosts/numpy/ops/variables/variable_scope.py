@@ -1,4 +1,4 @@
-"""`get_variable` and `variable_scope` of TensorFlow 1: variables by name, made once and shared.
+"""`get_variable` and `variable_scope` of TensorFlow 1: variables shared by name.
 
 Each graph has a store of its variables by name and a stack of scopes, kept among its collections as in TensorFlow.
 """
@@ -26,7 +26,7 @@ from pyfuncdbg.hosts.numpy.ops.variables.initializers import (
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 
 AUTO_REUSE = 'auto_reuse'
-"""Make a variable that is not there, share one that is."""
+"""Create a missing variable, share an existing one."""
 
 
 class VariableScope:
@@ -34,7 +34,7 @@ class VariableScope:
 
     Attributes:
         name: The prefix, without a '/' at the end.
-        reuse: False to make variables, True to share them, `AUTO_REUSE` for either.
+        reuse: False to create variables, True to share them, `AUTO_REUSE` for either.
         initializer: Default for `get_variable`.
         original_name_scope: The name scope of the nodes made in it, with a '/' at the end.
     """
@@ -64,11 +64,11 @@ class VariableScope:
         self.regularizer = regularizer
 
     def global_variables(self) -> list[Any]:
-        """The variables made in it."""
+        """The variables created in it."""
         return context.get_default_graph().get_collection('variables', self.name + '/' if self.name else '')
 
     def trainable_variables(self) -> list[Any]:
-        """The trainable variables made in it."""
+        """The trainable variables created in it."""
         return context.get_default_graph().get_collection('trainable_variables', self.name + '/' if self.name else '')
 
 
@@ -89,7 +89,7 @@ def _store(graph: Graph) -> _Store:
 
 
 def _home() -> Graph:
-    """The graph that variables belong to: the current one, or that around the functions being traced."""
+    """The graph of new variables: the current one, or that around the functions being traced."""
     graph = context.current_graph()
     while graph is not None and graph.building_function:
         graph = graph.outer
@@ -106,15 +106,15 @@ def variable_scope(name_or_scope: Any, default_name: str | None = None, values: 
                    regularizer: Any = None, caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None,
                    reuse: Any = None, dtype: Any = None, use_resource: bool | None = None, constraint: Any = None,
                    auxiliary_name_scope: bool = True) -> Iterator[VariableScope]:
-    """Put variables that `get_variable` makes, and nodes, below a name.
+    """Prefix the names of variables of `get_variable`, and of nodes.
 
     Args:
         name_or_scope: A name below the current scope, or a scope to enter again; None to take `default_name`.
         default_name: Made unique.
         values: Accepted.
         initializer: Default for variables made inside.
-        reuse: True to share variables, `AUTO_REUSE` to make or share; None to do as around.
-        auxiliary_name_scope: Whether nodes made inside get the name too.
+        reuse: True to share variables, `AUTO_REUSE` to create or share; None inherits.
+        auxiliary_name_scope: Whether to prefix the names of nodes too.
 
     Raises:
         TypeError: Neither a name nor a default name.
@@ -164,12 +164,12 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
                  validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None,
                  constraint: Any = None,
                  synchronization: Any = None, aggregation: Any = None) -> Any:
-    """The variable of this name in the current scope: made, or shared, as the scope says.
+    """The variable of this name in the current scope: created or shared, by the scope's `reuse`.
 
     In eager mode it is a variable of the process's default graph.
 
     Raises:
-        ValueError: It is there and should be made, or the other way round; shape or dtype are others; no shape.
+        ValueError: It exists and may not be shared, or is missing and may not be created; shape or dtype differ; no shape.
     """
     graph = _home()
     if context.current_graph() is None:
@@ -206,7 +206,7 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
 
 
 def _regularize(graph: Graph, variable: Variable, name: str, regularizer: Any) -> None:
-    """Add what a regularizer says of a variable to the losses."""
+    """Add the regularization loss of a variable to the graph."""
     if regularizer is None:
         return
     with graph.as_default(), graph.name_scope(f'{name}/Regularizer/'):
@@ -242,7 +242,7 @@ def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, requeste
             raise ValueError(f'Variable {name} did not get an initializer, so its `shape` argument must be specified.')
         initializer = glorot_uniform_initializer() if dtype.is_floating else zeros_initializer()
     if isinstance(initializer, type) or (callable(initializer) and inspect.unwrap(initializer) in FACTORIES):
-        initializer = initializer()             # given without parentheses
+        initializer = initializer()             # an initializer class or function, passed without parentheses
     if isinstance(initializer, Tensor) or not callable(initializer):
         if shape is not None:
             raise ValueError('If initializer is a constant, do not specify shape.')
