@@ -1,7 +1,7 @@
-"""Lazy loading of a namespace's parts at the first use of their names. It runs on the thread that uses the name.
+"""Lazy loading of a namespace's parts at the first use of their names, on the thread that uses the name.
 
-All of `tf` takes three times as long to load as NumPy, and a program uses a small part of it. A namespace that is left out
-here is loaded with `tf`: only slower.
+All of `tf` takes three times as long to load as NumPy, and a program uses a small part of it. A namespace without these
+is loaded with `tf`: only slower.
 """
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
 
     Args:
         module: The module's name.
-        namespaces: Modules that are attributes of it.
-        parts: Modules whose public names it has too; the first that has a name gives it.
-        missing: Gives what no part has, or raises AttributeError.
+        namespaces: Submodules.
+        parts: Modules whose public names it has too; the first that has a name wins.
+        missing: Returns a name that no part has, or raises AttributeError.
     """
     names = sys.modules[module].__dict__
 

@@ -1,4 +1,4 @@
-"""TensorFlow's messages under their names, looked up at first use: the protobuf library takes 60 ms to load."""
+"""TensorFlow's messages by name, loaded at first use: the protobuf library takes 60 ms to load."""
 from __future__ import annotations
 
 from typing import Any
@@ -19,7 +19,7 @@ def message(name: str, among: frozenset[str], module: str) -> Any:
     """The message of this name.
 
     Raises:
-        AttributeError: The module has none.
+        AttributeError: The module has no such message.
     """
     if name in _KERAS:
         raise AttributeError(f'module {module!r} has no attribute {name!r}: Keras is not part of pyfuncdbg. '

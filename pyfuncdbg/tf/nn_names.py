@@ -1,4 +1,4 @@
-"""Functions that are the same in `tf.nn` and `tf.compat.v1.nn`."""
+"""Functions shared by `tf.nn` and `tf.compat.v1.nn`."""
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
     elu as elu,
     gelu as gelu,

@@ -1,7 +1,7 @@
-"""Publication of names: functions and classes in the form that a program gets from `tf`.
+"""Publication of names: functions and classes in the form of `tf`'s public API.
 
-Of its errors the program sees its own frames (`hooks/public_function.py`), of its signature TensorFlow's names and defaults,
-without the annotations of this package. Called at the end of each namespace's module, and for what is loaded later, on the
+Their errors have frames of the program only (`hooks/public_function.py`), their signatures TensorFlow's names and defaults,
+without annotations. Called at the end of each namespace's module, and for names that are loaded later, on the
 thread that loads it.
 """
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyfuncdbg.hooks.public_function import hide_own_frames, hide_own_frames_in_
 
 _PACKAGE_PREFIX = 'pyfuncdbg.'
 _wrappers: dict[Any, Any] = {}
-"""Wrapper of each function: under all its names it is the same object."""
+"""Wrapper of each function: one object for all its names."""
 _classes: set[type] = set()
 
 
@@ -27,11 +27,11 @@ def publish(namespace: MutableMapping[str, Any]) -> None:
 
 
 def published(value: Any, home: str, name: str) -> Any:
-    """The object that a name of a namespace gives.
+    """The public object for a name of a namespace.
 
     Args:
-        value: What the package has under the name; anything but functions and classes of this package is given as it is.
-        home: The module by which, with the name, pickle finds it.
+        value: Its object in the package; anything but functions and classes of this package stays unchanged.
+        home: The module of its qualified name, for pickle.
         name: The name.
     """
     if isinstance(value, FunctionType):
@@ -57,7 +57,7 @@ def _function(function: Any, home: str, name: str) -> Any:
 
 
 def _class(kind: type) -> None:
-    """Methods in place: of the class, of those it is made from, and of those made from it until now."""
+    """Wrap methods in place: of the class, its bases and its subclasses so far."""
     classes: list[type] = [*kind.__mro__[:-1], *_below(kind)]
     for one in classes:
         if one not in _classes and one.__module__.startswith(_PACKAGE_PREFIX):

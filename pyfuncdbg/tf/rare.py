@@ -1,4 +1,4 @@
-"""Names of both versions, at top level of `tf`, that most programs do without. Loaded when one is asked for."""
+"""Names of both versions, at top level of `tf`, that few programs need. Loaded at the first use of one."""
 from pyfuncdbg.hosts.numpy.ops.arrays.rearranging import (
     bitcast as bitcast,
     dynamic_partition as dynamic_partition,

@@ -1,4 +1,4 @@
-"""`tf.version`: that of the TensorFlow whose behaviour this is, which is what programs ask for."""
+"""`tf.version`: the version of TensorFlow whose behaviour this runtime has."""
 from pyfuncdbg.hosts.numpy.graph.proto.graphdef import OLDEST as _OLDEST, PRODUCER as _PRODUCER
 from pyfuncdbg.hosts.numpy.graph.proto.versions import (
     COMPILER_VERSION as COMPILER_VERSION,

@@ -1,6 +1,6 @@
 """Names that `tf` of TensorFlow 2 and of TensorFlow 1 have in common, at top level.
 
-Arguments that were renamed are understood under both names (`axis`, `reduction_indices`).
+Renamed arguments are accepted under both names (`axis`, `reduction_indices`).
 """
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor as Tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape as TensorShape

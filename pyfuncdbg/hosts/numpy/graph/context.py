@@ -57,7 +57,7 @@ def graph_for_nodes() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Forget the process's default graph.
+    """Discard the process's default graph.
 
     Raises:
         AssertionError: This thread is inside a `graph.as_default()`.

@@ -1,6 +1,6 @@
 """Creation stack of an op or tensor: the user's frames as plain data.
 
-No frame object is kept, so no local of the user lives longer for it.
+No frame object is kept, so it keeps no local of the user alive.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _DEEPEST = 64
 
 
 class StackTrace(tuple[traceback.FrameSummary, ...]):
-    """Frames as the module `traceback` has them; the text of their lines is read on demand."""
+    """Frames in the form of the module `traceback`; source lines are read on demand."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, frames: Iterable[Frame]) -> StackTrace:
-        """The same frames."""
+        """A stack trace of these frames."""
         return cls(traceback.FrameSummary(f.filename, f.line, f.function, lookup_line=False) for f in frames)
 
 
@@ -33,7 +33,7 @@ def creation_stack() -> tuple[Frame, ...]:
     while frame is not None and depth < _DEEPEST:
         code = frame.f_code
         filename = code.co_filename
-        own_file = machinery_by_file.get(filename)     # a call for each of the ten frames of a node would double its time
+        own_file = machinery_by_file.get(filename)     # a call per frame would double the time
         if not (is_machinery(filename) if own_file is None else own_file):
             frames.append(Frame(filename, frame.f_lineno, code.co_name))
             depth += 1

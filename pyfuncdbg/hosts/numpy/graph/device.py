@@ -1,4 +1,4 @@
-"""Device names such as '/job:worker/task:1/device:CPU:0': read, completed by an outer scope's, and written.
+"""Device names such as '/job:worker/task:1/device:CPU:0': parsing, merging with an outer scope's, formatting.
 
 `tf.DeviceSpec`, device scopes and placement use it. No state.
 """
@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 _TYPES = frozenset(('CPU', 'GPU', 'TPU'))
-"""Device types that may be used alone in a name: 'cpu:0' for 'device:CPU:0'."""
+"""Device types that names may use without 'device:': 'cpu:0' for 'device:CPU:0'."""
 _PARTS = ('job', 'replica', 'task', 'device_type', 'device_index')
 
 
 class DeviceSpecV2:
-    """`tf.DeviceSpec`: the parts of a device name, each None where it is not said. It does not change."""
+    """`tf.DeviceSpec`: immutable parts of a device name, None where missing."""
 
     __slots__ = ('_job', '_replica', '_task', '_device_type', '_device_index')  # noqa: RUF023  in the order of the name
 
@@ -32,7 +32,7 @@ class DeviceSpecV2:
         """The parts of a device name.
 
         Raises:
-            ValueError: A part that is none.
+            ValueError: A part is invalid.
         """
         return cls(**_components(spec or ''))
 
@@ -100,7 +100,7 @@ DeviceSpec = DeviceSpecV2
 
 
 class DeviceSpecV1(DeviceSpecV2):
-    """`tf.compat.v1.DeviceSpec`: one whose parts can be set."""
+    """`tf.compat.v1.DeviceSpec`: a mutable device specification."""
 
     __slots__ = ()
 
@@ -150,16 +150,16 @@ def parse_device(text: str) -> DeviceSpecV2:
     """The parts of a device name.
 
     Raises:
-        ValueError: A part that is none.
+        ValueError: A part is invalid.
     """
     return DeviceSpecV2.from_string(text)  # type: ignore[no-any-return]
 
 
 def canonical(device: Any) -> str:
-    """A device name, or a spec, as a node has it: '/cpu:0' as '/device:CPU:0'.
+    """A device name or spec in the form of a node: '/cpu:0' as '/device:CPU:0'.
 
     Raises:
-        ValueError: A part that is none.
+        ValueError: A part is invalid.
     """
     return device.to_string() if isinstance(device, DeviceSpecV2) else parse_device(str(device)).to_string()
 
@@ -174,15 +174,15 @@ def place(op: Any, stack: Sequence[Any]) -> None:
     """Give a node its device.
 
     Args:
-        op: The node; functions see on it what scopes further in have said.
-        stack: Outermost first: names, functions of the node, and None where a scope clears those around it. What a function
-            gives replaces what scopes further in have said.
+        op: The node; functions see the device of inner scopes on it.
+        stack: Outermost first: names, functions of the node, and None where a scope clears the outer ones. The result of a
+            function replaces the device of inner scopes.
     """
     for entry in reversed(stack):
         if entry is None:
             return
         if callable(entry):
-            named = entry(op) or ''             # as the function writes it
+            named = entry(op) or ''             # in the form that the function returns
             op.device = named.to_string() if isinstance(named, DeviceSpecV2) else str(named)
         elif entry:
             op.device = merge_devices(entry, op.device)

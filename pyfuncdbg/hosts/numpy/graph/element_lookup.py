@@ -1,6 +1,6 @@
 """Lookup of graph elements by name, tensor, operation or variable, with TensorFlow's error messages.
 
-Fetches, feeds and control inputs go through it, on the thread that runs or builds.
+Used for fetches, feeds and control inputs, on the thread that runs or builds.
 """
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class SearchedGraph(NodeGraph, Protocol):
 
 
 def is_repeated(forward: object, tensor: Tensor) -> bool:
-    """Whether a function repeats a constant from outside: a backward function those of the function it differentiates, as
-    nothing that a call has to give. All other constants are captured: a gradient by them goes the same way.
+    """Whether a function copies an outer constant: a backward function copies those of the function it differentiates, since
+    calls need not pass them. All other constants are captured, so that there are gradients by them.
 
     Args:
-        forward: The graph of the function that is differentiated; None in any other function.
-        tensor: The tensor from outside.
+        forward: The graph of the differentiated function; None if the function is no backward function.
+        tensor: The outer tensor.
     """
     if forward is None or not isinstance(tensor, SymbolicTensor):
         return False
@@ -43,7 +43,7 @@ def element(graph: SearchedGraph, op_by_name: Mapping[str, Operation], obj: Any,
     Raises:
         ValueError: A wrong name, or a tensor of another graph.
         KeyError: No such tensor or operation.
-        TypeError: Something else.
+        TypeError: It is none of these.
     """
     if not allow_tensor and not allow_operation:
         raise ValueError("allow_tensor and allow_operation can't both be False.")

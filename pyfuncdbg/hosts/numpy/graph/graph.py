@@ -1,6 +1,6 @@
 """A dataflow graph: operations in order of creation, their names, and current scopes.
 
-A graph with an `outer` is the body of a function being traced: tensors from outside become captured inputs.
+A graph with an `outer` is the body of a function being traced: outer tensors become captured inputs.
 """
 # long: TensorFlow's class `Graph`; its base class and the objects it holds are modules of their own
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Collections:
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Iterable[Any], value: Any) -> None:
-        """Append to several lists; to a list that is named twice once."""
+        """Append to several lists, once to each."""
         for name in [names] if isinstance(names, str) else list(dict.fromkeys(names)):
             self.add_to_collection(name, value)
 
@@ -59,7 +59,7 @@ class Collections:
         return self._collections.setdefault(name, [])
 
     def clear_collection(self, name: Any) -> None:
-        """Forget a named list."""
+        """Remove a named list."""
         self._check_open()
         self._collections.pop(name, None)
 
@@ -77,26 +77,26 @@ class Graph(Collections):
     """`tf.Graph`.
 
     Attributes:
-        outer: For the graph of a function: the graph it is traced in; None for eager code around it.
-        forward: For the graph of a backward function: that of the function which it differentiates.
+        outer: For the graph of a function: the graph it is traced in; None if traced in eager code.
+        forward: For the graph of a backward function: the graph of the differentiated function.
         building_function: Whether it is the body of a function.
-        version: Grows with every change; compiled plans are kept by it.
+        version: Grows with every change; key of cached plans.
         captures: For a function's graph: (outer tensor, its placeholder here) in order of capture.
         embedded: Outer tensors that are constants here: (tensor, constant).
         resources: Objects that live as long as the graph, such as the functions its Python ops call.
         gradient_steps: The backward steps that gradients added here, in order.
-        sites: The call sites of nodes, by serial.
+        sites: The call sites of nodes, by serial number.
         seed: Graph-level random seed, None if not set.
-        reads: By id of a handle here, the value of an eager variable as a session fetches it.
-        variables: Those that the function of this graph reads, in order, by id of the handle.
-        automatic: Whether nodes with effects run although nothing needs them: in functions, not in graphs of TensorFlow 1.
-        place: For a part of another graph: the name of its node, with '/', below which it is.
-        repeats: Whether it is a part that runs again and again: of a loop.
-        certain: Whether it is a branch known before any run to be taken or not.
-        waits: Ops outside that nodes of this function are to wait for.
-        variables_made: How many variables the function of this graph has made; None where it must not make any.
+        reads: By id of a handle here, the tensor with the value of an eager variable, for fetches.
+        variables: The variables that the function of this graph reads, in order, by id of the handle.
+        automatic: Whether nodes with effects run without being fetched: in functions, not in graphs of TensorFlow 1.
+        place: For a part of another graph: the name of its node there, with a trailing '/'.
+        repeats: Whether it is a part of a loop.
+        certain: Whether it is a branch with a constant selector.
+        waits: Outer ops that nodes of this function wait for.
+        variables_made: Number of variables that the function of this graph has made; None where it must not make any.
         returned: For the graph of a traced function: its result.
-        given: While a function is traced that may make variables: its placeholders, with the values of the first call.
+        arguments: While a function is traced that may make variables: its placeholders, with the values of the first call.
     """
 
     def __init__(self, *, name: str = '', outer: Graph | None = None, building_function: bool = False) -> None:
@@ -120,7 +120,7 @@ class Graph(Collections):
         self.place, self.repeats, self.certain = '', False, False
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
-        self.shown_of: Any = None                   # the function it is of, once somebody has got the graph from that
+        self.shown_of: Any = None                   # the function it is of, once a program has requested the graph from it
         self._captured: dict[int, SymbolicTensor] = {}
         self._repeated: dict[int, Operation] = {}
         self._ops: list[Operation] = []
@@ -137,14 +137,14 @@ class Graph(Collections):
 
         Args:
             op_type: Its name in the registry.
-            inputs: Its inputs.
+inputs: Its inputs.
             arguments: Its attrs; or, as in TensorFlow, the dtypes of its outputs, which follow from the op and the inputs.
             name: Of the node.
-            **settings: TensorFlow's further arguments; of these only `attrs` (messages by name) means something here.
+            **settings: TensorFlow's further arguments; only `attrs` (messages by name) has an effect here.
 
         Raises:
             RuntimeError: The graph is finalized, or there is no such op.
-            ValueError: Shapes, dtypes or the name do not fit, or an input is of another graph.
+            ValueError: Shapes, dtypes or the name are invalid, or an input is of another graph.
             TypeError: An input is no tensor.
         """
         if settings or type(arguments) in (list, tuple):
@@ -177,10 +177,10 @@ class Graph(Collections):
 
     @mark_unwrapped
     def admit(self, tensor: Tensor, beside: Sequence[Tensor] = ()) -> SymbolicTensor:
-        """`tensor` as an input of a node of this graph: itself, or what represents it here.
+        """`tensor` as an input of a node of this graph: itself, or the tensor that represents it here.
 
         Raises:
-            ValueError: It is of another graph that this one is not nested in.
+            ValueError: It is of a graph that this one is not nested in.
         """
         if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self:
             return tensor
@@ -206,8 +206,8 @@ class Graph(Collections):
         return placeholder
 
     def embed(self, tensor: Tensor) -> SymbolicTensor:
-        """The node output with the value of an eager tensor: a constant, a variable's handle, or what the tensor was
-        computed by, where that began with a variable. One per tensor."""
+        """The node output with the value of an eager tensor: a constant, a variable's handle, or the repeated computation
+        of the tensor if it depends on a variable. One per tensor."""
         placeholder = self._captured.get(id(tensor))
         if placeholder is None:
             with self.outside_scopes():
@@ -228,7 +228,7 @@ class Graph(Collections):
         return self.create_op(CONSTANT, (), {'dtype': tensor.dtype, 'value': tensor._value}, 'Const').outputs[0]
 
     def make_variable(self) -> None:
-        """A variable is made in the function of this graph.
+        """Count a variable made in the function of this graph.
 
         Raises:
             ValueError: It is not the function's first trace.
@@ -240,11 +240,11 @@ class Graph(Collections):
         self.variables_made += 1
 
     def note_variable(self, variable: Any) -> None:
-        """The function of this graph reads an outer variable."""
+        """Record that the function of this graph reads an outer variable."""
         self.variables.setdefault(id(variable.handle), weakref.ref(variable))
 
     def dismantle(self) -> None:
-        """Let go of everything: the trace that owned this graph is gone, and it cannot run any more."""
+        """Release all nodes: the trace that owned this graph is gone, so it cannot run any more."""
         for op in self._ops:
             op.inputs, op.attrs, op.control_inputs = (), {}, []
         for collection in (self._ops, self._by_name, self._captured, self._repeated, self.captures, self.embedded,
@@ -259,16 +259,16 @@ class Graph(Collections):
         return self._captured.get(id(tensor))
 
     def changed(self) -> None:
-        """Plans compiled before are out of date."""
+        """Invalidate compiled plans."""
         self.version += 1
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Refuse values for this tensor."""
+        """Refuse feeds of this tensor."""
         self.unfeedable.add(id(tensor))
         self.changed()
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Refuse to give this op's values."""
+        """Refuse fetches of this op."""
         self.unfetchable.add(op)
         self.changed()
 
@@ -306,8 +306,8 @@ class Graph(Collections):
         """New nodes run after these ops; None clears enclosing scopes.
 
         Raises:
-            ValueError: An op of another graph.
-            TypeError: Not an op or tensor.
+            ValueError: An op is of another graph.
+            TypeError: An item is no op or tensor.
             KeyError: The graph has no op of this name.
         """
         ops = None if control_inputs is None else [self._as_op(item) for item in control_inputs if not self._waits(item)]
@@ -317,10 +317,10 @@ class Graph(Collections):
 
     @context_hiding_own_frames
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """New nodes of these op types have the gradient rules that are registered under these names.
+        """Use registered gradient rules for new nodes, by op type.
 
         Raises:
-            TypeError: Not a dict of strings.
+            TypeError: The map is no dict of strings.
         """
         if not isinstance(op_type_map, dict) or not all(
                 isinstance(text, str) for pair in op_type_map.items() for text in pair):
@@ -336,7 +336,7 @@ class Graph(Collections):
         return self.placing.on(device)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-        """Put new nodes where `op` is."""
+        """Colocate new nodes with `op`."""
         target = getattr(op, 'op', op)
         return self.placing.beside(self._as_op(target) if isinstance(target, str) else target, ignore_existing)
 
@@ -346,7 +346,7 @@ class Graph(Collections):
 
     @context_hiding_own_frames
     def outside_scopes(self) -> Iterator[None]:
-        """Without the name scope, control dependencies and devices of the moment."""
+        """Leave the current name scope, control dependencies and devices."""
         scope, self._names.scope = self._names.scope, ''
         try:
             with self._control.entered(None), self.placing.none():
@@ -355,7 +355,7 @@ class Graph(Collections):
             self._names.scope = scope
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """A node or scope name that is free, in the current scope."""
+        """A free node or scope name in the current scope."""
         return self._names.unique(name, mark_as_used)
 
     def get_name_scope(self) -> str:
@@ -363,7 +363,7 @@ class Graph(Collections):
         return self._names.scope
 
     def _waits(self, item: Any) -> bool:
-        """Whether it is an op outside of this function, which then waits for it as a whole."""
+        """Whether an item is an outer op, for which the whole function then waits."""
         op = getattr(item, 'op', item)
         if not self.building_function or not isinstance(op, Operation) or op.graph is self:
             return False
@@ -390,7 +390,7 @@ class Graph(Collections):
 
     @property
     def graph_def_versions(self) -> Any:
-        """The version that a GraphDef of this graph says it was written by, as a VersionDef."""
+        """The producer version of a GraphDef of this graph, as a VersionDef."""
         from pyfuncdbg.hosts.numpy.graph.proto.graphdef import versions
         return versions()
 
@@ -401,22 +401,22 @@ class Graph(Collections):
 
     @property
     def root(self) -> Graph:
-        """The outermost graph around this one."""
+        """The outermost graph that contains this one."""
         return self if self.outer is None else self.outer.root
 
     @property
     def outer_is_graph(self) -> bool:
-        """Whether the outermost graph around (or this one) is not a function in eager code."""
+        """Whether the root is a graph, not a function traced in eager code."""
         graph: Graph | None = self
         while graph is not None and graph.building_function:
             graph = graph.outer
         return graph is not None
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The tensor or operation that `obj` (itself, a name, a variable) means.
+        """The tensor or operation for `obj`: itself, a name, a variable.
 
         Raises:
-            ValueError: A wrong name or a tensor of another graph.
+            ValueError: A malformed name or a tensor of another graph.
             KeyError: No such tensor or operation.
             TypeError: Something else.
         """

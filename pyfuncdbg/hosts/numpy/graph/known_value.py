@@ -1,7 +1,7 @@
-"""Tensor values known while a graph is built: of constants, and of small tensors of eager code.
+"""Static values of tensors: of constants, and of small captured eager tensors.
 
-Shape rules and their messages ask. TensorFlow makes a constant of a captured eager tensor up to a certain size; here it is
-an input of the function, whose value is as certain.
+For shape rules and their messages. TensorFlow makes a constant of a captured eager tensor up to a certain size; here it is
+an input of the function, whose value is as static.
 """
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 
 _SMALL = 128
-"""Elements of an eager tensor that TensorFlow's functions repeat as a constant."""
+"""Most elements of an eager tensor that TensorFlow's functions copy as a constant."""
 
 
 def known_value(tensor: Any) -> Any:
-    """The value as an ndarray; None where there is none before the run."""
+    """The static value as an ndarray; None if it is not known before the run."""
     op = getattr(tensor, 'op', None)
     if op is None:
         return None
@@ -30,7 +30,7 @@ def known_value(tensor: Any) -> Any:
 
 
 def captured_tensor(tensor: Any) -> Tensor | None:
-    """The outer tensor that one in a function represents, if it does."""
+    """The outer tensor of a captured input, else None."""
     op = tensor.op
     if op.type != INPUT or not op.graph.building_function:
         return None

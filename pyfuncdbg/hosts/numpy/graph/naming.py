@@ -9,7 +9,7 @@ _SCOPE = re.compile(r'^[A-Za-z0-9_.\\/>-]*$')
 
 
 def is_node_name(name: str) -> bool:
-    """Whether a node may be called this."""
+    """Whether a name is valid for a node."""
     return _NODE.fullmatch(name) is not None
 
 
@@ -29,7 +29,7 @@ class _NamingState(threading.local):
 
 
 class GraphNames:
-    """The names one graph has given out, and its current scope ('a/b', '' at the top)."""
+    """The names used in one graph, and its current scope ('a/b', '' at the top)."""
 
     __slots__ = ('_counts', '_state')
 
@@ -39,7 +39,7 @@ class GraphNames:
 
     @property
     def scope(self) -> str:
-        """The scope that this thread is in."""
+        """The current scope of this thread."""
         return self._state.scope
 
     @scope.setter
@@ -66,10 +66,10 @@ class GraphNames:
         return f'{name}_{count - 1}'
 
     def node(self, name: str, constant: bool = False) -> str:
-        """The full name of a new node; one that ends in '/' is taken exactly as it is. Constants open no scope.
+        """The full name of a new node; one that ends in '/' is used literally. Constants open no scope.
 
         Raises:
-            ValueError: Not a node name.
+            ValueError: It is no node name.
         """
         exact = (constant or isinstance(name, str)) and name[-1:] == '/'
         bare = name[:-1] if exact else name
@@ -84,10 +84,10 @@ class GraphNames:
         return self.unique(name)
 
     def enter(self, name: str | None) -> tuple[str, str]:
-        """Enter a scope: (the scope to go back to, the name of the new one with a trailing '/').
+        """Enter a scope; returns (the previous scope, the name of the new one with a trailing '/').
 
         Raises:
-            ValueError: Not a scope name.
+            ValueError: It is no scope name.
         """
         state = self._state
         before = state.scope

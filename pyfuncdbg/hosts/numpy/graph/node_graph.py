@@ -1,4 +1,4 @@
-"""The graph of a node, as nodes and their tensors know it. `graph.Graph` is it; `graph.graph.owner` gives that of a node."""
+"""Interface of a node's graph for nodes and tensors. `graph.Graph` is one; `graph.graph.owner` returns that of a node."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 
 class NodeGraph(Protocol):
-    """A graph that nodes are in.
+    """Interface of a graph with nodes.
 
     Attributes:
         building_function: Whether it is the body of a function.
         version: Grows with every change.
-        sites: The call sites of nodes, by serial.
-        place: For a part of another graph: the name of its node, with '/', below which it is.
+        sites: The call sites of nodes, by serial number.
+        place: For a part of another graph: the name of its node there, with a trailing '/'.
         name: Of the function whose graph it is.
         returned: For the graph of a traced function: its result.
     """
@@ -39,4 +39,4 @@ class NodeGraph(Protocol):
         """The node of this name."""
 
     def changed(self) -> None:
-        """Plans compiled before are out of date."""
+        """Invalidate compiled plans."""

@@ -1,6 +1,6 @@
 """Scopes of a graph for its new nodes: devices, colocation, containers and control dependencies.
 
-Control dependencies are ops that a new node waits for beside those of its inputs. A `Graph` has one stack of their groups;
+Control dependencies are ops that a new node waits for besides those of its inputs. A `Graph` has one stack of groups;
 it changes only under the graph's own scopes, on the thread that builds.
 """
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.numpy.graph.device import canonical, place
 
 
 class Group:
-    """The ops named by one `control_dependencies`, and the nodes made under it."""
+    """The ops of one `control_dependencies`, and the nodes made under it."""
 
     __slots__ = ('ops', 'ops_under')
 
@@ -23,7 +23,7 @@ class Group:
 
 
 class ControlStack:
-    """The groups in force, outermost first."""
+    """Stack of active groups, outermost first."""
 
     __slots__ = ('groups',)
 
@@ -32,7 +32,7 @@ class ControlStack:
 
     @context_hiding_own_frames
     def entered(self, ops: Sequence[Any] | None) -> Iterator[None]:
-        """Under one more group; None: under none at all."""
+        """Push a group; None: without any group."""
         before = self.groups
         self.groups = [] if ops is None else [*before, Group(ops)]
         try:
@@ -41,8 +41,8 @@ class ControlStack:
             self.groups = before
 
     def control_inputs(self, producers: set[Any]) -> list[Any]:
-        """The control inputs of a node whose inputs come from `producers`: a group that one of these was made under, or
-        is an op of, is waited for anyway."""
+        """The control inputs of a node with inputs from `producers`: a group that one of these was made under, or
+        belongs to, is implied."""
         inputs: dict[Any, None] = {}
         for group in self.groups:
             if not any(op in group.ops_under for op in producers):
@@ -50,7 +50,7 @@ class ControlStack:
         return list(inputs)
 
     def add(self, op: Any) -> None:
-        """A node was made under the groups in force."""
+        """Add a new node to the active groups."""
         for group in self.groups:
             group.ops_under.add(op)
 
@@ -59,7 +59,7 @@ class DeviceScopes:
     """The scopes of one graph.
 
     Attributes:
-        container: Where variables made now are kept; '' for the place that has no name.
+        container: Container of new variables; '' for the default one.
     """
 
     __slots__ = ('_beside', '_devices', '_groups', 'container')
@@ -71,7 +71,7 @@ class DeviceScopes:
         self.container = ''
 
     def apply(self, op: Any) -> None:
-        """Give a new node its device and colocation groups."""
+        """Set the device and colocation groups of a new node."""
         if self._devices:
             place(op, self._devices)
         if self._groups:
@@ -79,15 +79,15 @@ class DeviceScopes:
         if self._beside:
             groups = {group for other in self._beside for group in other.colocation_groups()}
             op.attrs['_class'] = sorted(groups)
-            # The device of the innermost one: TensorFlow gives it to the new node in spite of the group.
+            # The device of the innermost scope, which TensorFlow assigns in spite of the group.
             op.device = next((other.device for other in reversed(self._beside) if other.device), op.device)
 
     @context_hiding_own_frames
     def on(self, device: Any) -> Iterator[None]:
-        """On a device: a name, a spec, a function of the node, or None to clear what surrounds.
+        """Place new nodes on a device: a name, a spec, a function of the node, or None to clear outer scopes.
 
         Raises:
-            ValueError: No device name.
+            ValueError: It is no device name.
         """
         if device is not None and not callable(device):
             if not isinstance(device, str) and not hasattr(device, 'make_merged_spec'):
@@ -101,10 +101,10 @@ class DeviceScopes:
 
     @context_hiding_own_frames
     def beside(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Place new nodes where `op` is.
+        """Colocate new nodes with `op`.
 
         Raises:
-            ValueError: None, without `ignore_existing`.
+            ValueError: `op` is None, without `ignore_existing`.
         """
         if op is None and not ignore_existing:
             raise ValueError('Trying to reset colocation (op is None) but ignore_existing is not True')
@@ -119,7 +119,7 @@ class DeviceScopes:
 
     @context_hiding_own_frames
     def grouped(self, groups: list[bytes]) -> Iterator[None]:
-        """With these colocation groups, whatever device that means."""
+        """Set the colocation groups of new nodes, without their devices."""
         before, self._groups = self._groups, groups
         try:
             yield
@@ -128,7 +128,7 @@ class DeviceScopes:
 
     @context_hiding_own_frames
     def within(self, container: str) -> Iterator[str]:
-        """With variables in a container."""
+        """Put new variables in a container."""
         before, self.container = self.container, container
         try:
             yield container
@@ -137,7 +137,7 @@ class DeviceScopes:
 
     @context_hiding_own_frames
     def none(self) -> Iterator[None]:
-        """Without any device or colocation."""
+        """Leave all device and colocation scopes."""
         before = self._devices, self._beside
         self._devices, self._beside = (), ()
         try:

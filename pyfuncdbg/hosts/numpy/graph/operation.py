@@ -23,8 +23,8 @@ class Operation:
         attrs: Static arguments by TensorFlow's attr names.
         stack: The user's frames that made it, innermost last.
         serial: Position in the graph's order of creation, which is a valid order of execution.
-        version: Of the graph since which it is there.
-        hidden: Hidden outputs, which the op recorded for a gradient.
+        version: Version of the graph that added it.
+        hidden: Hidden outputs, recorded for a gradient.
     """
 
     __slots__ = ('__weakref__', 'attrs', 'control_inputs', 'definition', 'device', 'graph', 'hidden', 'inputs',
@@ -49,7 +49,7 @@ class Operation:
         self.hidden: list[SymbolicTensor] = []
 
     def recorded(self) -> list[SymbolicTensor]:
-        """The hidden outputs, which the op has from now on."""
+        """The hidden outputs; adds them to the op if missing."""
         if not self.hidden and self.definition.hidden is not None:
             first = len(self.outputs)
             self.hidden = [SymbolicTensor(self, first + i, dtype, shape)
@@ -68,14 +68,14 @@ class Operation:
         inputs = [t.name[:-2] if t.name.endswith(':0') else t.name for t in self.inputs]
         inputs += sorted(f'^{op.name}' for op in self.control_inputs)
         attrs = self.shown_attrs()
-        for key in self.definition.kernel_attrs:        # what TensorFlow's node has no attr for, but ours depends on
+        for key in self.definition.kernel_attrs:        # our kernel depends on it, but TensorFlow's node has no such attr
             if key not in attrs and not key.startswith('_') and type(self.attrs.get(key)) in (int, bool, float, str) and (
                     self.attrs[key]):
                 attrs[key] = self.attrs[key]
         return node_def(self.name, self.type, inputs, self.device, attrs)
 
     def shown_attrs(self) -> dict[str, Any]:
-        """The attrs that are data: those TensorFlow's NodeDef would have."""
+        """The attrs of TensorFlow's NodeDef."""
         return displayed_attrs(self.type, self.inputs, self.outputs, self.attrs)
 
     @property
@@ -86,7 +86,7 @@ class Operation:
 
     @property
     def traceback(self) -> StackTrace:
-        """The user's frames that made it, innermost last, as those of the module `traceback`."""
+        """The user's frames that made it, innermost last, in the form of the module `traceback`."""
         return StackTrace.of(self.stack)
 
     def get_attr(self, name: str) -> Any:
@@ -107,7 +107,7 @@ class Operation:
     # ------------------------------------------------------------------ changes that programs make by private names
     @property
     def _control_outputs(self) -> list[Operation]:
-        """The ops that wait for it."""
+        """The ops with a control input from it."""
         return [op for op in self.graph.operations if self in op.control_inputs]
 
     def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
@@ -128,7 +128,7 @@ class Operation:
         self.graph.changed()
 
     def _update_input(self, index: int, tensor: SymbolicTensor) -> None:
-        """Take another tensor as input."""
+        """Replace an input."""
         if not isinstance(tensor, SymbolicTensor):
             raise TypeError(f'tensor must be a Tensor: {tensor}')
         if tensor.graph is not self.graph:
@@ -154,7 +154,7 @@ class Operation:
         self.graph.changed()
 
     def colocation_groups(self) -> list[bytes]:
-        """Names of the ops it must be placed with."""
+        """Names of the ops it is colocated with."""
         return list(self.attrs.get('_class', [f'loc:@{self.name}'.encode()]))
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:

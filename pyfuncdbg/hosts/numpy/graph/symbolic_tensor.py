@@ -28,7 +28,7 @@ _RESOLUTIONS = (
 class SymbolicTensor(Tensor):
     """One output of an `Operation`."""
 
-    __slots__ = ('_shape', 'assign', 'dtype', 'index', 'op')        # assign: of a slice of a variable; unset in others
+    __slots__ = ('_shape', 'assign', 'dtype', 'index', 'op')        # assign: for slices of variables only
 
     @mark_unwrapped
     def __init__(self, op: Operation, index: int, dtype: DType, shape: TensorShape) -> None:
@@ -64,10 +64,10 @@ class SymbolicTensor(Tensor):
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Merge the known shape with `shape`.
+        """Merge the static shape with `shape`.
 
         Raises:
-            ValueError: They cannot both be true.
+            ValueError: They contradict each other.
         """
         shape = TensorShape(shape)
         if not self._shape.is_compatible_with(shape):
@@ -75,11 +75,11 @@ class SymbolicTensor(Tensor):
         self._shape = self._shape.merge_with(shape)
 
     def consumers(self) -> list[Operation]:
-        """The ops that take it as input."""
+        """The ops with it as input."""
         return [op for op in self.graph.operations for t in op.inputs if t is self]
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Run it in `session` or the default session.
+        """Its value, computed in `session` or the default session.
 
         Raises:
             ValueError: There is no session.
@@ -93,7 +93,7 @@ class SymbolicTensor(Tensor):
         return super().__eq__(other)
 
     def __hash__(self) -> int:
-        # Each run of a session hashes its feeds and fetches: no further call where the answer is known.
+        # Each run of a session hashes its feeds and fetches: the fast path makes no further call.
         return super().__hash__() if self.op.graph.building_function else id(self)
 
     def __len__(self) -> int:
@@ -124,7 +124,7 @@ class SymbolicTensor(Tensor):
 
 
 def _clash(a: TensorShape, b: TensorShape) -> str:
-    """The conflict of two shapes that no tensor has both of, in the words of TensorFlow's shape functions."""
+    """The error text for two incompatible shapes, of TensorFlow's shape functions."""
     first, second = a.as_list(), b.as_list()
     if len(first) != len(second):
         return f'Shapes must be equal rank, but are {len(first)} and {len(second)}'

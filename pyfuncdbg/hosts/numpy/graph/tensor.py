@@ -1,6 +1,6 @@
-"""`tf.Tensor`, the base class of eager and symbolic tensors that programs test for.
+"""`tf.Tensor`, the base class of eager and symbolic tensors.
 
-`ops.operators` gives it its arithmetic; `symbolic_tensor` has the edges of a graph, `execution.eager_tensor` those that hold
+`ops.operators` installs its operators; `symbolic_tensor` has the edges of a graph, `execution.eager_tensor` tensors with
 a value.
 """
 from __future__ import annotations
@@ -18,11 +18,11 @@ class Tensor:
     __slots__ = ('__weakref__',)
     __array_priority__ = 100
     compare: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {}
-    """'equal' and 'not_equal', put here by `ops`."""
+    """'equal' and 'not_equal', registered by `ops`."""
 
     dtype: DType
 
-    if TYPE_CHECKING:                           # `ops.operators` puts them here
+    if TYPE_CHECKING:                           # installed by `ops.operators`
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
         def __sub__(self, other: Any) -> Tensor: ...
@@ -68,7 +68,7 @@ class Tensor:
         return self.shape.rank
 
     def ref(self) -> Reference:
-        """A hashable stand-in for this tensor; its `deref()` gives the tensor back."""
+        """A hashable reference to this tensor; its `deref()` returns the tensor."""
         return Reference(self)
 
     experimental_ref = ref
@@ -104,7 +104,7 @@ class Tensor:
 
 
 class Reference:
-    """Compares and hashes a tensor or variable by identity."""
+    """Hashable reference to a tensor or variable, compared by identity."""
 
     __slots__ = ('_thing',)
 

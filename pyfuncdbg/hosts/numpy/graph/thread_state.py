@@ -1,6 +1,6 @@
-"""Thread state of graph building: the stacks of default graphs and sessions, and the process's defaults.
+"""Thread state of graph construction: the stacks of default graphs and sessions, and the process's defaults.
 
-`context` answers questions about it that concern whole graphs. The scopes in which a graph or a session is the default one
+`context` has the queries that need `Graph`. The scopes in which a graph or a session is the default one
 end in reverse order.
 """
 from __future__ import annotations
@@ -19,12 +19,12 @@ class _ThreadState(threading.local):
 
 
 class _Process:
-    """Defaults that every thread starts from."""
+    """Defaults of new threads."""
 
     def __init__(self) -> None:
         self.eager = True
         self.graph: Any | None = None
-        self.mixed = False                          # nodes were made in eager mode: a program of TensorFlow 1
+        self.mixed = False                          # nodes are made in eager mode: a program of TensorFlow 1
         self.lock = new_rlock()
 
 
@@ -33,7 +33,7 @@ process = _Process()
 
 
 def executing_eagerly() -> bool:
-    """Whether an op called now would be computed at once."""
+    """Whether ops are computed at once."""
     return state.graphs[-1] is None if state.graphs else process.eager
 
 
@@ -54,14 +54,14 @@ def default_session() -> Any:
 
 @hide_own_frames_in_methods
 class DefaultScope:
-    """One entry on a stack of defaults, as long as the context lasts.
+    """Context manager with one entry on a stack of defaults.
 
     Args:
         stack: Of this thread.
-        thing: What is the default.
+        thing: The default graph or session.
 
     Attributes:
-        enforce_nesting: Whether it is a mistake if another has been entered meanwhile and is still there.
+        enforce_nesting: Whether it is an error to leave it before a later entry.
     """
 
     __slots__ = ('_stack', '_thing', 'enforce_nesting')

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.errors`: the exceptions, and which code means which."""
+"""`tf.compat.v1.errors`: the exceptions, and their codes."""
 import warnings as _warnings
 from typing import Any as _Any
 
@@ -18,13 +18,13 @@ def exception_type_from_error_code(error_code: int) -> type[OpError]:
     """The class of a code.
 
     Raises:
-        KeyError: No such code.
+        KeyError: There is no such code.
     """
     return _CLASSES[error_code]
 
 
 def error_code_from_exception_type(cls: _Any) -> _Any:
-    """The code of a class; for one without, as in TensorFlow, a warning and an UnknownError that is returned."""
+    """The code of a class; for other classes a warning, and an UnknownError is returned, as in TensorFlow."""
     code = getattr(cls, 'code', None)
     if code not in _CLASSES or _CLASSES[code] is not cls:
         _warnings.warn('Unknown class exception', stacklevel=_stack_level())
@@ -33,7 +33,7 @@ def error_code_from_exception_type(cls: _Any) -> _Any:
 
 
 class raise_exception_on_not_ok_status:  # noqa: N801  TensorFlow's name
-    """A context for calls that report by status. Here all raise, so what is raised inside passes and there is no status."""
+    """Context of calls that report by status. Here all calls raise, so exceptions pass and there is no status."""
 
     def __enter__(self) -> _Any:
         return None

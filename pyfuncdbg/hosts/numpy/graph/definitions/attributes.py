@@ -1,7 +1,7 @@
-"""Displayed attrs of nodes: TensorFlow's names and defaults, and the inputs and outputs whose types they name.
+"""Displayed attrs of nodes: TensorFlow's names and defaults, and how they follow from inputs and outputs.
 
-`Operation.shown_attrs` and the errors of `Graph.create_op` read it. For an op type that is not in the table TensorFlow's
-registry is asked; where that does not have it either, it has the one attr `T`, the type of its first input.
+`Operation.shown_attrs` and the errors of `Graph.create_op` use it. For an op type that is not in the table
+TensorFlow's registry is used; an op type in neither has the attr `T`, the dtype of its first input.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FunctionName:
-    """An attribute that names a function of the graph's library."""
+    """Attr value that names a function of the graph's library."""
 
     name: str
 
@@ -245,7 +245,7 @@ def _rules() -> dict[str, list[tuple[str, str, str]]]:
 
 @functools.cache
 def _registry_rules(op: str) -> list[tuple[str, str, str]] | None:
-    """The rules of an op that is not in the table, as far as TensorFlow's own registry says them."""
+    """The rules of an op that is not in the table, from its signature in TensorFlow's registry."""
     from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, and few programs need it
     sig = signature(op)
     if sig is None:
@@ -266,7 +266,7 @@ def _registry_rules(op: str) -> list[tuple[str, str, str]] | None:
 
 
 def _places(attr: str, arguments: Sequence[Argument]) -> list[str]:
-    """Places where a type is used; after a list of tensors the place is not known, but for the list itself."""
+    """Indices of arguments of this type attr; unknown after a list of tensors."""
     count = next((i for i, argument in enumerate(arguments) if argument.number), len(arguments) - 1)
     return [str(i) for i, argument in enumerate(arguments[:count + 1]) if argument.type == attr]
 
@@ -284,7 +284,7 @@ def displayed_attrs(op: str, inputs: Sequence[TypedInput], outputs: Sequence[Typ
         op: The op type.
         inputs: Its input tensors.
         outputs: Its output tensors; empty while unknown.
-        node_attrs: The attrs it was made with; those that begin with '_py' are private.
+        node_attrs: Its attrs; those that begin with '_py' are private.
     """
     data_attrs = {name: value for name, value in node_attrs.items() if not name.startswith('_py')}
     rules = _rules().get(op) or _registry_rules(op)
@@ -361,7 +361,7 @@ _BYTE = [_ESCAPES.get(b, chr(b) if 32 <= b < 127 else f'\\{b:03o}') for b in ran
 
 
 def quote(value: bytes | str) -> str:
-    """A string in double quotes; what is not printable ASCII as octal."""
+    """A string in double quotes; other than printable ASCII as octal."""
     data = value.encode() if isinstance(value, str) else value
     return '"' + ''.join([_BYTE[b] for b in data]) + '"'
 

@@ -1,6 +1,6 @@
-"""Dtype errors of an eager op's inputs, in TensorFlow's words.
+"""Dtype errors of an eager op's inputs, with TensorFlow's text.
 
-Ops check before they compute where NumPy accepts dtypes that TensorFlow refuses; the dispatch checks when a kernel failed.
+Ops check before the kernel where NumPy accepts dtypes that TensorFlow refuses; the dispatch checks after a kernel failed.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 
 @functools.cache
 def _types(op: str) -> tuple[tuple[int, str, dict[int, Any], str], ...]:
-    """By input of one tensor: its place, the attr with its type (or ''), which are allowed (all: empty), and TensorFlow's
+    """By input of one tensor: its index, the attr with its type (or ''), the allowed dtypes (empty: all), and TensorFlow's
     list of them."""
     sig = signature(op)
     checks = []
@@ -29,10 +29,10 @@ def _types(op: str) -> tuple[tuple[int, str, dict[int, Any], str], ...]:
 
 
 def fault(op: str, inputs: Sequence[Any]) -> str:
-    """The reason why TensorFlow's registry does not allow these inputs; empty where it does."""
+    """The error text for inputs that TensorFlow's registry does not allow; empty where it does."""
     dtype_by_attr: dict[str, DType] = {}
     for place, attr, allowed, names in _types(op):
-        if place >= len(inputs):                # an op that is made of fewer here
+        if place >= len(inputs):                # an op with fewer inputs here
             break
         dtype = inputs[place].dtype
         first = dtype_by_attr.setdefault(attr, dtype) if attr else next(iter(allowed.values()))

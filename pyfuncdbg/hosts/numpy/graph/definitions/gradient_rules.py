@@ -1,6 +1,6 @@
-"""Gradient rules registered by a program, and nodes that use one instead of their op's own.
+"""Gradient rules registered by a program, which replace the rule of an op for some nodes.
 
-`tf.RegisterGradient` fills the table, `Graph.gradient_override_map` names rules for new nodes. The table is the process's.
+`tf.RegisterGradient` fills the table, `Graph.gradient_override_map` names rules for new nodes. The table is global.
 """
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class RegisterGradient:
         """Register the rule.
 
         Raises:
-            KeyError: The name has one.
+            KeyError: The name has a rule already.
         """
         _add(self._name, f)
         return f
 
 
 def no_gradient_for(op_type: str) -> None:
-    """`tf.no_gradient`: ops of this type have no gradient, and that is no mistake.
+    """`tf.no_gradient`: declare that ops of this type have no gradient.
 
     Raises:
         TypeError: The name is no string.
@@ -67,9 +67,9 @@ def _add(name: str, rule: Rule | None) -> None:
 
 
 def with_rule(definition: OpDef, name: str) -> OpDef:
-    """The op with the rule of a name, which is looked up when a gradient is made.
+    """The op definition with the gradient rule of a name, which is looked up at differentiation.
 
-    Raises (when it is used):
+    Raises (at differentiation):
         LookupError: There is no such rule.
     """
     def rule(node: Any, *grads: Any, **options: Any) -> Sequence[Any]:

@@ -1,7 +1,7 @@
 """The registry of operations: kernel, shape rule and gradient of each.
 
-`ops` fills the table; graph, dispatch, plan and executor read it. Nothing else knows an op. Rooms of `ops` that programs can
-do without are loaded when an op is not found, or all are asked for.
+`ops` fills the table; graph, dispatch, plan and executor read it. Nothing else knows an op. Subpackages of `ops` that few
+programs need are loaded when an op is not found, or for the whole table.
 """
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Kernel = Callable[..., Any]
 Output = tuple[DType, TensorShape]
 """Static type of one output."""
 INPUT, CONSTANT, CALL, PURE_CALL = 'Placeholder', 'Const', 'StatefulPartitionedCall', 'PartitionedCall'
-"""The op types that give graphs and functions their form; everything else is vocabulary."""
+"""The op types of inputs, constants and calls of functions."""
 IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_WHILE = ('If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
                                                                   'StatelessWhile')
-"""The op types that run a part of a graph, or run it again and again."""
+"""The op types of conditionals and loops."""
 NEXT, BELOW, BOTH = 'AddV2', 'Less', 'LogicalAnd'
-"""The op types by which a loop of a GraphDef counts its iterations."""
+"""The op types that count iterations in a loop of a GraphDef."""
 SUM, ZEROS, ONES = 'AddN', 'ZerosLike', 'OnesLike'
-"""The op types that a backward pass is made of, whatever it differentiates."""
+"""The op types that every backward pass uses."""
 SHAPE, FILL, GATE = 'Shape', 'Fill', 'NoOp'
-"""The op types that `tf.gradients` begins with, and waits with."""
+"""The op types of seeds and gates of `tf.gradients`."""
 CAST, CONCAT, SEGMENT_SUM, RANGE, READ = 'Cast', 'ConcatV2', 'UnsortedSegmentSum', 'Range', 'ReadVariableOp'
-"""The op types that put slices of a tensor together."""
+"""The op types that assemble slices of a tensor."""
 IDENTITY, PACK, RESHAPE = 'Identity', 'Pack', 'Reshape'
-"""The op types that results of functions and jacobians are put together with."""
+"""The op types that pack results of functions and jacobians."""
 
 
 class TypedInput(Protocol):
@@ -48,7 +48,7 @@ class TypedInput(Protocol):
 
 
 class Node(Protocol):
-    """Interface of a differentiated step for gradient rules. It is an `Operation` of a graph or a node of a tape."""
+    """Interface of a differentiated node for gradient rules: an `Operation` of a graph or a node of a tape."""
 
     @property
     def type(self) -> str: ...
@@ -71,7 +71,7 @@ class Node(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OpDef:
-    """One operation.
+    """Definition of one op.
 
     Attributes:
         name: TensorFlow's op type, such as 'AddV2'.
@@ -79,33 +79,33 @@ class OpDef:
             object array of bytes for strings); returns one value, or a tuple when `outputs` is not 1. It must not
             write to its inputs, and returns new memory unless it is `free`. It runs with NumPy's floating-point warnings
             off.
-        infer: `infer(inputs, attrs)` gives the static type of each output. Raises ValueError for shapes that do not
-            fit and TypeError for dtypes that do not, with TensorFlow's text.
+        infer: `infer(inputs, attrs)` returns the static type of each output. Raises ValueError for invalid
+            shapes and TypeError for invalid dtypes, with TensorFlow's text.
         gradient: `gradient(node, *output_gradients)` gives one gradient tensor or None per input, written in ops so
             that it can be differentiated again. None where the op has no derivative; `no_gradient` where it is
             known to be zero everywhere.
         selective: It has two inputs, and its gradient rule takes the keyword `needed`: for each whether its gradient is
-            asked for; the rule gives None where it is not.
+            needed; the rule returns None where it is not.
         sparse: The gradient rule takes None for an output without a gradient; other rules get zeros.
         slices: The gradient rule takes `IndexedSlices`; other rules get tensors.
-        outputs: How many outputs; -1 where attrs decide.
-        infix: The Python operator that is bit for bit the same kernel on NumPy scalars and arrays of real types.
+        outputs: Number of outputs; -1 where attrs decide.
+        infix: The Python operator with bit-identical results on NumPy scalars and arrays of real types.
         stateful: Has an effect or depends on one: never pruned in a function, folded or merged.
         kernel_attrs: The attrs the kernel takes as keywords; the others are for graph and display only.
         into: The kernel is a ufunc-like that takes `out=`.
         in_execution: The kernel's first argument is the `Execution` (run, resources) it is part of.
         hidden: Types of hidden outputs, which the op records for its gradient. With `record=True` its
-            kernel returns them too, as a `Recorded`. The keyword `asked`, if it is among `kernel_attrs`, says of each
-            whether it is looked at; the others may be None.
-        python: It may call the user's Python functions, so a run can be paused after it, and what it saw or returned is
-            never overwritten. A kernel input that the run owns and that is used here for the last time is named by the
-            position in the keyword `owned`; every other one must be protected from being written to.
-        sealed: A Python op that depends on its inputs only: tensors that its functions capture are among them.
+            kernel returns them too, as a `Recorded`. The keyword `hidden_needed`, if among `kernel_attrs`, says of each
+            whether it is used; the others may be None.
+        python: It may call the user's Python functions, so a run can be paused after it, and its inputs and outputs are
+            never overwritten. Kernel inputs that the run owns and that are used here for the last time are listed by
+            position in the keyword `owned`; the kernel must protect the others from writes.
+        sealed: A Python op that depends on its inputs only, which include the tensors that its functions capture.
         restore: `restore(inputs, attrs, functions)` gives the private attrs of a node that comes from a GraphDef, where
             `functions` finds a function of its library by name.
-        retains: Its output may hold what it is given, or it gives what an input holds: that is never overwritten.
-        alias: Name that TensorFlow's function for it passes in eager mode, which its messages end in.
-        free: Costs nothing and returns its input or a view of it, so its output may share memory.
+        retains: Its output may share memory with an input, which is never overwritten then.
+        alias: Name that TensorFlow's function passes in eager mode, at the end of its messages.
+        free: Returns its input or a view of it, without cost.
     """
 
     name: str
@@ -137,9 +137,9 @@ def apply_gradient(node: Node, grads: Sequence[Any], needed: Sequence[bool]) -> 
     """Apply the gradient rule of a node that has one.
 
     Args:
-        node: The differentiated one.
+        node: The node.
         grads: A gradient for each output, the hidden ones last.
-        needed: Whether the gradient of each input is asked for.
+        needed: Whether the gradient of each input is needed.
 
     Returns:
         One gradient or None per input.
@@ -147,7 +147,7 @@ def apply_gradient(node: Node, grads: Sequence[Any], needed: Sequence[bool]) -> 
     definition = node.definition
     rule = definition.gradient
     assert rule is not None
-    if len(grads) == 1:                             # unpacking beside a keyword costs 0.2 µs
+    if len(grads) == 1:                             # unpacking with a keyword costs 0.2 µs
         return rule(node, grads[0], needed=needed) if definition.selective else rule(node, grads[0])
     return rule(node, *grads, needed=needed) if definition.selective else rule(node, *grads)
 
@@ -165,13 +165,13 @@ _table: dict[str, OpDef] = {}
 
 
 def _complete_table() -> dict[str, OpDef]:
-    """The table with every room of `ops` loaded."""
+    """The table with all subpackages of `ops` loaded."""
     lazy_ops.load(lazy_ops.VOCABULARY)
     return _table
 
 
 def register(definition: OpDef) -> OpDef:
-    """Add an op to the table; a second definition of one name is a mistake."""
+    """Add an op to the table; its name must be new."""
     if definition.name in _table:
         raise ValueError(f'op {definition.name!r} is registered already')
     _table[definition.name] = definition
@@ -182,7 +182,7 @@ def lookup(name: str) -> OpDef:
     """The definition of an op type.
 
     Raises:
-        UnimplementedError: There is none; the message has the nearest names.
+        UnimplementedError: There is no such op; the message has the nearest names.
     """
     try:
         return _table[name]
@@ -198,14 +198,14 @@ def is_registered(name: str) -> bool:
 
 
 def registered_ops() -> tuple[OpDef, ...]:
-    """All ops, by name: the tests check each because it exists."""
+    """All ops, by name: tests check each."""
     return tuple(definition for _, definition in sorted(_complete_table().items()))
 
 
 def kernel_for(definition: OpDef, dtype: np.dtype[Any] | None) -> Kernel:
     """The one kernel that eager code, plan and executor use for inputs of this dtype.
 
-    Python's operators are legal on NumPy's own real types only: complex products differ between scalars and arrays.
+    Python's operators are used for NumPy's real types only: complex products differ between scalars and arrays.
     """
     if definition.infix is not None and dtype is not None and dtype.kind in 'fiu' and dtype.isbuiltin == 1:
         return _OPERATORS[definition.infix]

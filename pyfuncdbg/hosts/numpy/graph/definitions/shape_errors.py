@@ -1,6 +1,6 @@
-"""Errors of shape rules, completed with the node and its input shapes in TensorFlow's words.
+"""Errors of shape rules, completed with the node and its input shapes with TensorFlow's text.
 
-`Graph.create_op` calls it when a rule has raised; eager ops say the same without the node.
+`Graph.create_op` calls it when a rule has raised; errors of eager ops have no node.
 """
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def complete_shape_error(error: ValueError, op: str, name: str, inputs: Sequence
     Args:
         error: Raised by the rule.
         op: The op type.
-        name: Full name of the node to be.
+        name: Full name of the new node.
         inputs: Its input tensors.
-        control: The ops it would wait for.
+        control: Its control inputs.
         attrs: Attributes of the op.
     """
     if '{{node ' in str(error):

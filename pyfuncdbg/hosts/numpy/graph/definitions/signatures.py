@@ -1,6 +1,6 @@
 """Op signatures of TensorFlow's registry: names and types of inputs and outputs, and attrs.
 
-Read from `op_signatures.txt`, the lines as TensorFlow prints them in errors. The import of a GraphDef checks nodes by it,
+Parsed from `op_signatures.txt`, lines as TensorFlow prints them in errors. The import of a GraphDef checks nodes by it,
 and function bodies name outputs by it. Loaded at first use. No state but the table.
 """
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Argument:
     Attributes:
         name: 'x'.
         type: 'float', or the attr that has its dtype or list of dtypes.
-        number: The attr that says how many tensors it is, or ''.
+        number: The attr with its number of tensors, or ''.
     """
 
     name: str
@@ -37,10 +37,10 @@ class Argument:
         return types * attrs[self.number] if self.number else types
 
     def count(self, attrs: Mapping[str, Any]) -> int:
-        """The number of tensors that it is in a node with these attrs, which may claim any number.
+        """Its number of tensors in a node with these attrs, which are not trusted.
 
         Raises:
-            TypeError, KeyError: The attrs do not say.
+            TypeError, KeyError: The attrs lack the number.
         """
         kind = attrs.get(self.type)
         each = len(kind) if isinstance(kind, list) else 1
@@ -52,11 +52,11 @@ class Signature:
     """One op type.
 
     Attributes:
-        text: 'Op<name=...>', as TensorFlow's errors have it.
+        text: 'Op<name=...>', as in TensorFlow's errors.
         inputs: In order.
         outputs: In order.
         attrs: Kind of each attr ('type', 'list(int)', ...).
-        defaults: Value of each attr that has one, where it is a plain one.
+        defaults: Default of each attr that has one, if it is plain data.
     """
 
     text: str
@@ -66,13 +66,13 @@ class Signature:
     defaults: Mapping[str, Any]
 
     def allowed(self, attr: str) -> list[DType]:
-        """The dtypes that an attr of type 'type' may be, in TensorFlow's order; empty where any may."""
+        """The allowed dtypes of an attr of type 'type', in TensorFlow's order; empty for all."""
         match = re.search(rf'attr={re.escape(attr)}:type[^;]*?allowed=\[([^\]]*)\]', self.text)
         names = [name.strip().removeprefix('DT_').lower() for name in match[1].split(',')] if match is not None else []
         return [as_dtype(name) for name in names]
 
     def least(self, attr: str) -> int | None:
-        """The least value of an attr, or length of a list."""
+        """The minimum of an attr, or of the length of a list."""
         match = re.search(rf'attr={re.escape(attr)}:[^;]*?,min=(\d+)', self.text)
         return None if match is None else int(match[1])
 
@@ -120,7 +120,7 @@ def _arguments(text: str, of_lists: str) -> list[Argument]:
 
 
 def _read(kind: str, text: str) -> Any:
-    """A default as `nodedef.value_of` would give it."""
+    """Parse a default into the form of `nodedef.value_of`."""
     if kind.startswith('list('):
         inner = text.strip('[]')
         return [_read(kind[5:-1], item) for item in inner.split(', ')] if inner else []

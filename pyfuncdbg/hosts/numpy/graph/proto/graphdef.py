@@ -1,4 +1,4 @@
-"""A graph as a GraphDef message, and the version that it says it was written by. `Graph.as_graph_def` calls it."""
+"""A graph as a GraphDef message, with its producer version. `Graph.as_graph_def` calls it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef, VersionDef
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put_attr_value
 
 PRODUCER, OLDEST = 2474, 0
-"""The version that TensorFlow 2.21 writes, and the oldest that it reads."""
+"""The producer version of TensorFlow 2.21, and the oldest that it reads."""
 
 
 @runtime_checkable
@@ -24,7 +24,7 @@ class LibraryFunction(Protocol):
 
 
 def versions() -> Any:
-    """The version that a GraphDef was written by, as it says."""
+    """The producer version of written GraphDefs."""
     return VersionDef(producer=PRODUCER)
 
 
@@ -34,7 +34,7 @@ def graph_def(graph: NodeGraph, from_version: int | None = None, add_shapes: boo
     Args:
         graph: The graph.
         from_version: Only nodes made since `graph.version` was this.
-        add_shapes: With an attr `_output_shapes` for each node that has outputs.
+        add_shapes: Add an attr `_output_shapes` to each node that has outputs.
     """
     message = GraphDef()
     for op in graph.operations:
@@ -55,7 +55,7 @@ def graph_def(graph: NodeGraph, from_version: int | None = None, add_shapes: boo
 
 
 def called_functions(graph: NodeGraph) -> Iterator[LibraryFunction]:
-    """Functions that nodes of the graph call, and those that their nodes call."""
+    """Functions that nodes of the graph call, directly or indirectly."""
     waiting, graph_ids = [graph], {id(graph)}
     while waiting:
         for op in waiting.pop().operations:
@@ -67,7 +67,7 @@ def called_functions(graph: NodeGraph) -> Iterator[LibraryFunction]:
 
 
 def _called_by(op: Any) -> Iterator[LibraryFunction]:
-    """The functions that the private attrs of a node hold, or give by their `library`."""
+    """The functions in the private attrs of a node, and in their `library`."""
     for key, value in op.attrs.items():
         if key.startswith('_py_'):
             library = getattr(value, 'library', None)

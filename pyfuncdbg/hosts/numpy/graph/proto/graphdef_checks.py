@@ -1,6 +1,6 @@
-"""Validation and order of a GraphDef's nodes before any is made: names, inputs, cycles, attrs, in TensorFlow's words.
+"""Validation and order of a GraphDef's nodes before any is made: names, inputs, cycles, attrs; TensorFlow's errors.
 
-`graphs.graph_files` calls it. Nothing here touches a graph.
+`graphs.graph_files` calls it. It changes no graph.
 """
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 
 Place = tuple[str, int]
-"""A tensor as a GraphDef names it: node and output."""
+"""A tensor in a GraphDef: node name and output index."""
 _KINDS = {'s': 'string', 'i': 'int', 'f': 'float', 'b': 'bool', 'type': 'type', 'shape': 'shape', 'tensor': 'tensor',
           'func': 'func'}
 _LISTED = 1000
-"""Inputs that a message lists though they are missing."""
+"""Most missing inputs that a message lists."""
 _MOST_OUTPUTS = 1 << 20
-"""Outputs of one node."""
+"""Most outputs of one node."""
 _RUNNING = 'TensorFlow 2.21.0'
 
 
@@ -37,7 +37,7 @@ class ImportedNode:
     Attributes:
         message: Its NodeDef.
         inputs: Its data inputs.
-        controls: Names of the nodes that it waits for.
+        controls: Names of the nodes of its control inputs.
     """
 
     message: Any
@@ -52,10 +52,10 @@ def place(name: str) -> Place:
 
 
 def check_versions(versions: Any) -> None:
-    """Refuse a GraphDef that was not written for this.
+    """Refuse a GraphDef that needs another version of TensorFlow.
 
     Raises:
-        ValueError: It says so.
+        ValueError: Its version is out of range.
     """
     if versions.min_consumer > PRODUCER:
         raise ValueError(f'GraphDef min consumer version {versions.min_consumer} above current version {PRODUCER} for '
@@ -70,15 +70,15 @@ def check_versions(versions: Any) -> None:
 
 def nodes_in_order(messages: Iterable[Any], mapped_places: Collection[Place],
                    mapped_controls: Collection[str]) -> list[ImportedNode]:
-    """The nodes in dependency order, otherwise as they are in the GraphDef.
+    """The nodes in dependency order, else in that of the GraphDef.
 
     Args:
         messages: NodeDefs.
-        mapped_places: Tensors from outside of the GraphDef.
-        mapped_controls: Nodes that control inputs find elsewhere.
+        mapped_places: Tensors replaced by outer ones.
+        mapped_controls: Nodes replaced as control inputs.
 
     Raises:
-        ValueError: A name, an input or the order makes no graph.
+        ValueError: A name or an input is invalid, or there is a cycle.
     """
     nodes: dict[str, ImportedNode] = {}
     for message in messages:
@@ -121,7 +121,7 @@ def _read(message: Any) -> ImportedNode:
 
 
 def _sort_nodes(nodes: Mapping[str, ImportedNode], needs: Mapping[str, set[str]]) -> list[ImportedNode]:
-    """The first in the GraphDef of those that are ready, as TensorFlow makes them."""
+    """Topological sort in TensorFlow's order: of the ready nodes the first in the GraphDef."""
     names = list(nodes)
     position = {name: i for i, name in enumerate(names)}
     users: dict[str, list[str]] = {name: [] for name in names}
@@ -145,10 +145,10 @@ def _sort_nodes(nodes: Mapping[str, ImportedNode], needs: Mapping[str, set[str]]
 
 
 def check_known(op_type: str) -> None:
-    """Refuse an op type that there is none of.
+    """Refuse an unknown op type.
 
     Raises:
-        NotFoundError: Always then.
+        NotFoundError: It is unknown.
     """
     try:
         lookup(op_type)
@@ -167,10 +167,10 @@ def attributes(message: Any, name: str) -> dict[str, Any]:
 
     Args:
         message: Its NodeDef.
-        name: The name that it will have.
+        name: The name of the new node.
 
     Raises:
-        ValueError: One is missing, or of a kind that it cannot be.
+        ValueError: One is missing, or of another type.
     """
     sig = signature(message.op)
     attrs: dict[str, Any] = {}
@@ -197,10 +197,10 @@ def attributes(message: Any, name: str) -> dict[str, Any]:
 
 
 def check_types(op_type: str, name: str, attrs: Mapping[str, Any]) -> None:
-    """Refuse dtypes that TensorFlow's registry does not allow; asked where a node could not be made, for some ops take more.
+    """Refuse dtypes that TensorFlow's registry does not allow, after a node could not be made: some of our ops take more.
 
     Raises:
-        ValueError: Always then.
+        ValueError: They are refused.
     """
     sig = signature(op_type)
     for key, value in attrs.items() if sig is not None else ():
@@ -220,7 +220,7 @@ def _check_range(key: str, value: Any, sig: Signature, name: str) -> None:
 
 
 def _as_given(key: str, value: Any) -> Any:
-    """A string as public functions give it to `create_op`: text, but for tokens and private attrs."""
+    """A string attr in the form of public functions: text, except for tokens and private attrs."""
     if not isinstance(value, bytes) or key == 'token' or key.startswith('_'):
         return value
     try:
@@ -255,10 +255,10 @@ def _check_kind(key: str, value: Any, sig: Signature, name: str) -> None:
 
 
 def check_inputs(op_type: str, name: str, attrs: Mapping[str, Any], inputs: Sequence[Any]) -> None:
-    """Refuse inputs that are not as many, or not of the dtypes, that the node's attrs say, and outputs beyond number.
+    """Refuse inputs whose number or dtypes differ from the node's attrs, and too many outputs.
 
     Raises:
-        ValueError: Always then.
+        ValueError: They are refused.
     """
     sig = signature(op_type)
     if sig is None:
@@ -268,7 +268,7 @@ def check_inputs(op_type: str, name: str, attrs: Mapping[str, Any], inputs: Sequ
         if outputs > _MOST_OUTPUTS:
             raise ValueError(f'NodeDef says {outputs} outputs; at most {_MOST_OUTPUTS} can be imported; {sig.text}; '
                              f'NodeDef: {{{{node {name}}}}}')
-        if count > len(inputs) + _LISTED:       # an untrusted number: a list of so many would not fit in memory
+        if count > len(inputs) + _LISTED:       # an untrusted number: the list might not fit in memory
             raise ValueError(f'NodeDef expected {count} inputs, which do not match {len(inputs)} inputs specified; '
                              f'{sig.text}; NodeDef: {{{{node {name}}}}}')
         expected = [dtype for argument in sig.inputs for dtype in argument.dtypes(attrs)]

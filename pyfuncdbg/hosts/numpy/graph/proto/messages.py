@@ -1,6 +1,6 @@
 """TensorFlow's messages (GraphDef, NodeDef, ServerDef, ...): classes of the protobuf library, made from the schema below.
 
-They are made in a pool of their own, so that a program can have TensorFlow's beside them. Loaded at the first use of a
+They are in a separate descriptor pool, so that a program can import TensorFlow's too. Loaded at the first use of a
 message. No state but the classes: any thread may use them.
 """
 from __future__ import annotations
@@ -66,7 +66,7 @@ JobDef 1 string name; 2 map<int32,string> tasks
 ClusterDef 1 *JobDef job
 ServerDef 1 ClusterDef cluster; 2 string job_name; 8 int32 replica; 3 int32 task_index; 5 string protocol; 6 int32 port
 '''
-# Members of an enum with their numbers; a name alone has the next number.
+# Members of an enum with their numbers; a bare name has the next number.
 _ENUMS = {
     'DataType': 'DT_INVALID=0 DT_FLOAT DT_DOUBLE DT_INT32 DT_UINT8 DT_INT16 DT_INT8 DT_STRING DT_COMPLEX64 DT_INT64 DT_BOOL '
                 'DT_QINT8 DT_QUINT8 DT_QINT32 DT_BFLOAT16 DT_QINT16 DT_QUINT16 DT_UINT16 DT_COMPLEX128 DT_HALF DT_RESOURCE '
@@ -80,7 +80,7 @@ _ENUMS = {
     **settings_schema.ENUMS,
 }
 _REFERENCE = 100
-"""Added to the number of a dtype, it is that of TensorFlow 1's references to it."""
+"""Offset from the number of a dtype to that of its reference type in TensorFlow 1."""
 _SCALARS = ('bool', 'bytes', 'double', 'float', 'int32', 'int64', 'string', 'uint32', 'uint64')
 
 
@@ -148,7 +148,7 @@ _pool.Add(_file())
 
 def _message(name: str) -> Any:
     message_class = message_factory.GetMessageClass(_pool.FindMessageTypeByName(f'tensorflow.{name}'))
-    message_class.__module__ = __name__                 # where pickle finds it
+    message_class.__module__ = __name__                 # for pickle
     return message_class
 
 

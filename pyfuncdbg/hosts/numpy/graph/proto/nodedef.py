@@ -1,4 +1,4 @@
-"""A node as a NodeDef message, and its attributes as AttrValue and back.
+"""Conversion of nodes to NodeDef messages, and of attributes to AttrValue and back.
 
 `Operation.node_def`, the GraphDef of a graph and its import use it. No state: any thread may call it.
 """
@@ -22,7 +22,7 @@ _OF_INTEGERS = {'int32': 207, 'int64': 208}
 
 
 def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapping[str, Any]) -> Any:
-    """A node as data.
+    """A NodeDef.
 
     Args:
         name: The name of the node.
@@ -32,13 +32,13 @@ def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapp
         attrs: Values as `put_attr_value` takes them.
 
     Raises:
-        TypeError: A value has no form in a message.
+        TypeError: A value has no AttrValue.
     """
     node = NodeDef(name=name, op=op, device=device)
     node.input.extend(n[:-2] if n.endswith(':0') else n for n in inputs)
     for key, value in attrs.items():
         put_attr_value(node.attr[key], value)
-    if op == 'Shape' and 'out_type' in attrs:   # the one common op of which TensorFlow writes the full type of outputs
+    if op == 'Shape' and 'out_type' in attrs:   # the only common op with the full type of outputs in TensorFlow's NodeDef
         full = node.experimental_type
         full.type_id = _PRODUCT
         full.args.add(type_id=_SHAPE_TENSOR).args.add(type_id=_OF_INTEGERS[attrs['out_type'].name])
@@ -78,12 +78,12 @@ def put_attr_value(message: Any, value: Any) -> None:
     """Set an AttrValue.
 
     Args:
-        message: It.
+        message: The AttrValue.
         value: A bool, int, float, bytes, str, `DType`, `TensorShape`, array or NumPy scalar (a tensor), `FunctionName`, or a
             list or tuple of these.
 
     Raises:
-        TypeError: Something else.
+        TypeError: The value has another type.
     """
     if not isinstance(value, (list, tuple)):
         field, content = _content(value)
@@ -121,10 +121,10 @@ def _content(value: Any) -> tuple[str, Any]:
 
 
 def value_of(message: Any) -> Any:
-    """The content of an AttrValue, in the forms that `put_attr_value` takes; None for one that holds nothing.
+    """The content of an AttrValue, in a form that `put_attr_value` takes; None if empty.
 
     Raises:
-        TypeError, ValueError: A dtype or tensor that is none.
+        TypeError, ValueError: A dtype or tensor is invalid.
     """
     field = message.WhichOneof('value')
     if field is None or field == 'placeholder':
@@ -145,6 +145,6 @@ def _plain_value(field: str, value: Any) -> Any:
     if field == 'func':
         return FunctionName(value.name)
     if field == 'f':
-        # A float32 in the message: the decimal that was meant, so that 0.2 is 0.2 again.
+        # A float32 in the message: the shortest decimal, so that 0.2 is 0.2 again.
         return float(str(np.float32(value)))
     return value

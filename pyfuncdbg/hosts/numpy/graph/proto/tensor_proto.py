@@ -1,6 +1,6 @@
-"""Arrays as TensorProto and back: the value of a constant in a GraphDef, and `tf.make_tensor_proto`.
+"""Conversion of arrays to TensorProto and back: constants in a GraphDef, and `tf.make_tensor_proto`.
 
-Written as TensorFlow writes them: raw bytes for more than one element, a field of numbers otherwise. No state.
+In TensorFlow's form: raw bytes for more than one element, a field of numbers otherwise. No state.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIELDS: dict[DType, str] = {
     dtypes.uint64: 'uint64_val', dtypes.bool: 'bool_val', dtypes.string: 'string_val', dtypes.complex64: 'scomplex_val',
     dtypes.complex128: 'dcomplex_val', dtypes.float16: 'half_val', dtypes.bfloat16: 'half_val'}
 _LARGEST = 1 << 31
-"""Bytes of the largest array that a message may hold, and that a damaged one may ask for."""
+"""Most bytes of an array in a message, also in a damaged one."""
 
 
 def shape_of(proto: Any) -> TensorShape:
@@ -51,14 +51,14 @@ def tensor_proto(value: Any) -> Any:
     """A TensorProto of an array or NumPy scalar.
 
     Raises:
-        ValueError: It holds two gigabytes or more.
+        ValueError: It has two gigabytes or more.
     """
     array = np.asarray(value)
     dtype = dtypes.of_value(array)
     proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=shape_proto(array.shape))
     if array.size * max(dtype.size, 1) >= _LARGEST:
         raise ValueError('Cannot create a tensor proto whose content is larger than 2GB.')
-    if array.size > 1 and not any(array.strides):           # one number in every place
+    if array.size > 1 and not any(array.strides):           # equal elements
         _put_elements(proto, dtype, array.reshape(-1)[:1])
     elif array.size > 1 and dtype in _AS_BYTES:
         proto.tensor_content = array.astype(dtype.array, copy=False).tobytes()
@@ -86,7 +86,7 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None) -> Any:
     """A TensorProto of Python values, arrays or a TensorProto.
 
     Raises:
-        TypeError, ValueError: The values fit neither dtype nor shape.
+        TypeError, ValueError: The values are incompatible with dtype or shape.
     """
     if isinstance(values, TensorProto):
         return values
@@ -105,11 +105,11 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 
 def make_ndarray(tensor: Any) -> Any:
-    """The array of a TensorProto; the last number of a field is repeated for all that are missing.
+    """The array of a TensorProto; the last number of a field is repeated for missing ones.
 
     Raises:
-        TypeError: It has no dtype that an array can have.
-        ValueError: Its content does not fit its shape.
+        TypeError: No array can have its dtype.
+        ValueError: Its content contradicts its shape.
     """
     sizes = tuple(dim.size for dim in tensor.tensor_shape.dim)
     try:

@@ -1,7 +1,7 @@
-"""Composite values: things that programs treat as one tensor and that are several, such as a `RaggedTensor`.
+"""Composite values: values of several tensors that programs treat as one, such as a `RaggedTensor`.
 
-A composite is its components and a spec that takes it apart and puts it together. `nest`, sessions, traced functions and
-script ops ask here, and know no kind of composite. No state: any thread may call it.
+A composite has components, and a spec that unpacks and packs them. `nest`, sessions, traced functions and
+script ops use this interface and know no kind of composite. No state: any thread may call it.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ P = ParamSpec('P')
 R = TypeVar('R')
 
 ABSENT: Any = object()
-"""A part of a composite that it does not have: its value is None."""
+"""Spec of a missing part of a composite: its value is None."""
 
 
 class CompositeSpec(Protocol):
@@ -24,17 +24,17 @@ class CompositeSpec(Protocol):
         """The `TensorSpec` of each component."""
 
     def _to_components(self, value: Any) -> list[Any]:
-        """The tensors that make up a value of this spec."""
+        """The component tensors of a value of this spec."""
 
     def _from_components(self, components: Sequence[Any]) -> Any:
-        """The value that these tensors make up."""
+        """The value with these component tensors."""
 
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
-        """Whether the value, or a value of that spec, could be of this spec."""
+        """Whether the value, or a value of that spec, can be of this spec."""
 
 
 class CompositeTensor(Protocol):
-    """A value that is made of several tensors."""
+    """Interface of a value of several tensors."""
 
     @property
     def _type_spec(self) -> CompositeSpec:
@@ -42,7 +42,7 @@ class CompositeTensor(Protocol):
 
 
 class Ascribed:
-    """A composite with another spec than its own, as a traced function with a signature gets it."""
+    """A composite with a wider spec, as argument of a traced function with a signature."""
 
     __slots__ = ('_type_spec', 'value')
 
@@ -52,17 +52,17 @@ class Ascribed:
 
 
 def is_composite(value: Any) -> TypeGuard[CompositeTensor]:
-    """Whether a value is made of several tensors."""
+    """Whether a value consists of several tensors."""
     return hasattr(type(value), '_type_spec')
 
 
 def is_composite_spec(value: Any) -> TypeGuard[CompositeSpec]:
-    """Whether a value describes one that is made of several tensors."""
+    """Whether a value is the spec of a composite."""
     return hasattr(type(value), '_component_specs')
 
 
 def spec_of(value: Any) -> CompositeSpec | None:
-    """The spec of a composite, a spec of composites as it is, None for anything else."""
+    """The spec of a composite, a spec itself, None for anything else."""
     if is_composite(value):
         return value._type_spec
     return value if is_composite_spec(value) else None
@@ -80,9 +80,9 @@ _overrides: dict[str, list[tuple[type, Callable[..., Any]]]] = {}
 
 
 def overridable(function: Callable[P, R]) -> Callable[P, R]:
-    """Let kinds of composites override a function of tensors.
+    """Make a function of tensors overridable by kinds of composites.
 
-    The function is tried first, so that tensors pay nothing for it; its exception is kept where no argument is a composite.
+    The function is tried first, at no cost for tensors; its exception is raised again if no argument is a composite.
     """
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -97,7 +97,7 @@ def overridable(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def override(name: str, kind: type, function: Callable[..., Any]) -> None:
-    """Say how a function does its work where an argument is of a kind of composite."""
+    """Register the implementation of a function for a kind of composite among its arguments."""
     _overrides.setdefault(name, []).append((kind, function))
 
 

@@ -2,7 +2,7 @@
 
 A value of the runtime is a NumPy scalar at rank 0 and a C-contiguous ndarray of native byte order above it; strings are
 always object arrays of `bytes`, also at rank 0. Eager ops call `to_array` for every argument that is no tensor, on the
-thread of the call, so scalars and arrays that fit take the short way.
+thread of the call, so scalars and suitable arrays have a fast path.
 """
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Value = np.ndarray[Any, Any] | np.generic
 
 _LARGEST = float(np.finfo(np.float32).max)
 _WRAPS = np.__version__.startswith('1.')
-"""NumPy 1 makes large numbers of uint64 of negative ones."""
+"""Whether NumPy 1 wraps negative numbers to uint64."""
 _PLACE = 'device_/job:localhost/replica:0/task:0/device:CPU:0}}'
-_DIRECT = {  # the kinds of Python value that TensorFlow reads straight into a type
+_DIRECT = {  # the kinds of Python values that TensorFlow converts directly to a type
     dtypes.float32: 'bif', dtypes.float64: 'bif', dtypes.float16: 'bif', dtypes.complex128: 'bifc',
     dtypes.int32: 'bi', dtypes.int64: 'bi', dtypes.uint64: 'bi', dtypes.bool: 'b', dtypes.string: 's',
 }
@@ -49,15 +49,15 @@ def to_array(value: Any, dtype: DType | None = None) -> Value:
 
     Args:
         value: A number, string, array, anything with `__array__`, an eager tensor, or a nested sequence of these.
-        dtype: The type asked for. Python values must fit it without losing a fraction; arrays are cast as NumPy casts.
+        dtype: The required type. Python values must convert to it without loss of a fraction; arrays are cast by NumPy.
 
     Returns:
-        A NumPy scalar, or an ndarray. It is `value` itself where that is an array of the right type and layout: who keeps
-        it must copy.
+        A NumPy scalar, or an ndarray. It is `value` itself if that is an array of the right type and layout: a caller that
+        keeps it must copy.
 
     Raises:
         ValueError: Rows of different length, mixed or unsupported types, numbers out of range, or a tensor of another type.
-        TypeError: A Python value does not fit `dtype`.
+        TypeError: A Python value cannot have `dtype`.
         InvalidArgumentError: Tensors in one list differ in type or shape.
     """
     kind = type(value)
@@ -109,7 +109,7 @@ def _of_object(value: Any, dtype: DType | None) -> Value:
 
 
 def _narrow(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An int64 array as int32 where every element fits."""
+    """An int64 array as int32 if all elements are in range."""
     narrow = array.astype(np.int32)
     return narrow if np.array_equal(narrow, array) else array
 
@@ -147,8 +147,8 @@ def cast_array(value: Value, dtype: DType) -> Value:
     Used for results of a py_function and for feeds. NumPy's ComplexWarning for a lost imaginary part stays.
 
     Raises:
-        ValueError: Text that is no number, or a number where `dtype` is string.
-        TypeError: NumPy knows no cast.
+        ValueError: A text is no number, or `dtype` is string and a value a number.
+        TypeError: NumPy has no such cast.
     """
     if dtype is dtypes.string:
         return _strings(value)
@@ -157,7 +157,7 @@ def cast_array(value: Value, dtype: DType) -> Value:
 
 
 def _to_scalar(array: Any) -> Value:
-    """Numbers of rank 0 as a scalar, the rest in C order."""
+    """Numbers of rank 0 as a scalar, other arrays in C order."""
     if array.ndim or array.dtype.kind == 'O':
         return array if array.flags.c_contiguous else np.ascontiguousarray(array)
     return array[()]  # type: ignore[no-any-return]
@@ -188,7 +188,7 @@ def _object_array(items: list[bytes], shape: tuple[int, ...]) -> np.ndarray[Any,
 
 
 def _of_flat(value: Any, flat: FlatSequence, dtype: DType | None) -> Value:
-    """A flat sequence as an array: read directly if the type takes such values, else inferred and then cast."""
+    """A flat sequence as an array: converted directly if the type takes such values, else inferred and then cast."""
     if not flat.kinds:
         return np.zeros(flat.shape, (dtype or dtypes.float32).array)
     if dtype is None:
@@ -204,7 +204,7 @@ def _of_flat(value: Any, flat: FlatSequence, dtype: DType | None) -> Value:
 
 
 def _fits(kind: str, dtype: DType) -> bool:
-    """Whether a type takes Python values of a kind; ints go into any number, floats into floats and complex."""
+    """Whether a type takes Python values of a kind: ints any number type, floats float and complex types."""
     if kind == 'i':
         return not (dtype.is_bool or dtype.array.kind == 'O')
     if kind == 'f':
@@ -213,7 +213,7 @@ def _fits(kind: str, dtype: DType) -> bool:
 
 
 def _common_kind(flat: FlatSequence) -> str:
-    """The kind that the first leaf asks for, widened from int to float where a float follows."""
+    """The kind of the first leaf, widened from int to float where a float follows."""
     kinds, first = flat.kinds, flat.first
     if isinstance(first, (bool, np.bool_, str, bytes)):
         if len(kinds) > 1:
@@ -279,7 +279,7 @@ def _first_tensor(items: Any) -> Any:
 
 
 def _pack(items: Any, dtype: DType | None) -> Value:
-    """A nested sequence that holds eager tensors, as TensorFlow's `Pack` makes it.
+    """A nested sequence with eager tensors, as by TensorFlow's `Pack`.
 
     Without `dtype` the first tensor decides, and other tensors must agree; with it, tensors are cast.
     """

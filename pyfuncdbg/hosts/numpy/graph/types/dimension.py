@@ -1,6 +1,6 @@
 """TensorFlow 1's `Dimension`: one size of a shape, or None, with arithmetic in which unknown stays unknown.
 
-Programs written for TensorFlow 1 meet it in `TensorShape.dims`; shapes themselves hold plain ints. Immutable.
+Programs of TensorFlow 1 get them from `TensorShape.dims`; shapes have plain ints. Immutable.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def dimension_value(value: Any) -> int | None:
-    """The size that a value gives.
+    """The size of a value.
 
     Raises:
         TypeError: It is neither None, an integer nor a `Dimension`.
@@ -31,7 +31,7 @@ def dimension_value(value: Any) -> int | None:
 
 
 def value_of(dimension: Any) -> Any:
-    """`tf.compat.dimension_value`: the size that a `Dimension` holds, anything else as it is."""
+    """`tf.compat.dimension_value`: the size of a `Dimension`, anything else unchanged."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
@@ -52,7 +52,7 @@ class Dimension:
         raise AttributeError(f"a Dimension does not change; cannot set '{name}'")
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether both could be the same size."""
+        """Whether both can be the same size."""
         other_value = dimension_value(other)
         return self.value is None or other_value is None or self.value == other_value
 
@@ -169,7 +169,7 @@ version = _Version()
 
 
 def enable_v2_tensorshape() -> None:
-    """`shape[0]` is a size, as in TensorFlow 2: so it is from the start."""
+    """`shape[0]` is a size, as in TensorFlow 2: the default."""
     version.sizes = True
 
 

@@ -1,7 +1,7 @@
-"""The element types of tensors, with TensorFlow's names, numbers and comparison rules.
+"""Element types of tensors, with TensorFlow's names, numbers and comparison rules.
 
 One `DType` object per type, made at import and never copied, so code may compare with `is`. `of_value` is on the path of
-every eager op. Nothing here has state: any thread may call it.
+every eager op. No state: any thread may call it.
 """
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class DType:
         as_datatype_enum: The number in TensorFlow's protos.
         kernel_name: The C++ name that error messages of kernels and the proto enum use, such as 'float'.
         as_numpy_dtype: The NumPy scalar type; `object` for strings, resources and variants.
-        array: The NumPy dtype that holds the elements (object for strings: one `bytes` per element).
+        array: The NumPy dtype of arrays of it (object for strings: one `bytes` per element).
         size: Bytes per element; 0 where it varies.
-        is_native: One of NumPy's own real types: Python's operators compute the same on its scalars and arrays.
+        is_native: One of NumPy's real types: Python's operators give the same results on its scalars and arrays.
         is_trainable: Gradients flow through it (`backprop_util.IsTrainable`: 8-bit floats do not count).
     """
 
@@ -106,7 +106,7 @@ class DType:
         raise ValueError(f'{self} does not have defined limits.')
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Whether a tensor of type `other` fits where this type is asked for.
+        """Whether a tensor of type `other` is accepted where this type is required.
 
         Raises:
             TypeError: `other` names no type.
@@ -197,7 +197,7 @@ ALL: tuple[DType, ...] = tuple(sorted(
 """Every type, by number."""
 _REFERENCES = tuple(replace(d, name=d.name + '_ref', as_datatype_enum=d.as_datatype_enum + _REFERENCE,
                             kernel_name=d.kernel_name + '_ref') for d in ALL if d.name not in _OPAQUE)
-"""TensorFlow 1's types of variables' outputs, which old GraphDefs name. No tensor here has one."""
+"""TensorFlow 1's reference types of variables, for old GraphDefs. No tensor here has one."""
 _BY_NAME: dict[str, DType] = {d.name: d for d in (*ALL, *_REFERENCES)} | {
     'float': float32, 'double': float64, 'half': float16}
 _BY_ARRAY: dict[Any, DType] = {d.array: d for d in ALL if d.is_numpy_compatible}
@@ -210,14 +210,14 @@ _BY_KEY: dict[Any, DType] = {
 
 
 def as_dtype(type_value: object) -> DType:
-    """The type that a value names, by TensorFlow's rules.
+    """Convert a value to a type, by TensorFlow's rules.
 
     Args:
         type_value: A `DType`, its name (also 'float', 'double', 'half'), its proto number, a NumPy scalar type or dtype,
             anything whose `dtype` is a NumPy dtype, or the Python classes `float` (float32), `bool` and `object` (string).
 
     Raises:
-        TypeError: It names none; Python's `int`, `str` and `complex` do not, as in TensorFlow.
+        TypeError: It names no type; neither do Python's `int`, `str` and `complex`, as in TensorFlow.
     """
     if type(type_value) is DType:
         return type_value
@@ -241,7 +241,7 @@ def as_dtype(type_value: object) -> DType:
 
 
 def _named_by_scalar_type(scalar: type[np.number[Any]]) -> DType | None:
-    # Abstract ones, such as np.number, are in no such table; older NumPy takes them for float64, and warns.
+    # Abstract types, such as np.number, are not in the table; older NumPy converts them to float64, with a warning.
     return _BY_ARRAY.get(np.dtype(scalar)) if scalar in np.sctypeDict.values() else None
 
 
@@ -255,7 +255,7 @@ def of_value(value: Any) -> DType:
     """The type of an ndarray or NumPy scalar.
 
     Raises:
-        TypeError: No tensor can hold it, such as float128, dates and records.
+        TypeError: No tensor can have its type, such as float128, dates and records.
     """
     try:
         return _BY_ARRAY[value.dtype]

@@ -1,6 +1,6 @@
 """Nested structures of values: lists, tuples, namedtuples, mappings and attrs classes, with anything else as a leaf.
 
-Feeds, fetches, function arguments and results go through it. Mappings are walked in the order of their sorted keys. A
+For feeds, fetches, function arguments and results. Mappings are visited in the order of their sorted keys. A
 dataclass is a leaf unless it has `__tf_flatten__`, as in TensorFlow. No state: any thread may call it.
 """
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _is_namedtuple(value: Any) -> bool:
 
 
 def _children(structure: Any) -> list[Any]:
-    """The values one level down, in the order of `flatten`."""
+    """The direct children, in the order of `flatten`."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     fields = getattr(type(structure), '__attrs_attrs__', None)
@@ -74,7 +74,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
     Args:
         structure: The structure.
-        expand_composites: Take composites, and their specs, apart into the leaves that they are made of.
+        expand_composites: Flatten composites, and their specs, to their components.
 
     Raises:
         TypeError: The keys of a mapping have no order.
@@ -93,12 +93,12 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
 
 def _is_apart(value: Any) -> bool:
-    """Whether a value is taken apart where composites are."""
+    """Whether a value is flattened with `expand_composites`."""
     return is_composite(value) or is_composite_spec(value)
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """Put leaves into a structure.
+    """Pack leaves in a structure.
 
     Raises:
         TypeError: `flat_sequence` is no sequence.
@@ -156,10 +156,10 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
         nest1: A structure.
         nest2: Another.
         check_types: Lists and tuples differ, as do namedtuples of other names and mappings of other keys.
-        expand_composites: Composites must be of specs that go together.
+        expand_composites: Composites must have compatible specs.
 
     Raises:
-        ValueError: Lengths, keys or depths differ; the text shows both structures and the place.
+        ValueError: Lengths, keys or depths differ; the message has both structures and the path.
         TypeError: The types of two sequences differ.
     """
     try:

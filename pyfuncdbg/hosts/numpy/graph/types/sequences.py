@@ -1,6 +1,6 @@
-"""Nested Python sequences, flattened: their shape, leaves and kind of number.
+"""Flattening of nested Python sequences: their shape, leaves and kinds of values.
 
-`convert` calls it for everything that is neither a scalar nor an array. A level at a time, so a list of a million floats
+`convert` calls it for values that are neither scalars nor arrays. Level by level, so a list of a million floats
 is checked by C code. Any thread may call it.
 """
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.types.dimension import Dimension
 
-_DEEPEST = 64  # NumPy's limit; also what ends a list that contains itself
+_DEEPEST = 64  # NumPy's limit; it also ends the recursion of a list that contains itself
 _KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ('b', (bool, np.bool_)), ('i', (int, np.integer, Dimension)), ('f', (float, np.floating)),
     ('c', (complex, np.complexfloating)), ('s', (str, bytes)),
@@ -26,7 +26,7 @@ _ATOMS = (str, bytes, np.generic, Mapping, Set, type)
 
 
 class TensorFoundError(Exception):
-    """The sequence holds tensors, so it is packed, not read: for `convert` only."""
+    """The sequence has tensors in it, so `convert` packs it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,7 +37,7 @@ class FlatSequence:
         shape: One length per level.
         leaves: The innermost values in row-major order; an ndarray of the whole shape where the sequence was made of
             equal arrays.
-        kinds: Which kinds of value there are: b, i, f, c or s for bool, int, float, complex and string.
+        kinds: The kinds of its values: b, i, f, c or s for bool, int, float, complex and string.
         first: The first leaf, which decides the type; None if there is no leaf.
     """
 
@@ -54,7 +54,7 @@ def tensor_value(item: Any) -> Any:
 
 
 def is_sequence(item: Any) -> bool:
-    """Whether TensorFlow reads an object as a row of values; strings, mappings, sets and scalars are none."""
+    """Whether TensorFlow converts an object as a row of values; strings, mappings, sets and scalars are no rows."""
     if isinstance(item, (list, tuple)):
         return True
     if isinstance(item, np.ndarray):
@@ -78,11 +78,11 @@ def _ragged_error() -> ValueError:
 
 
 def flatten(value: Any) -> FlatSequence:
-    """Lay a nested sequence, or one scalar, out flat.
+    """Flatten a nested sequence, or one scalar.
 
     Raises:
-        TensorFoundError: It holds an eager tensor.
-        ValueError: Its rows differ in length, it is nested deeper than 64 levels, or the first leaf is of no use.
+        TensorFoundError: It has an eager tensor in it.
+        ValueError: Its rows differ in length, it is nested deeper than 64 levels, or no tensor can hold its first leaf.
     """
     shape: tuple[int, ...] = ()
     items: list[Any] = [value]
@@ -104,7 +104,7 @@ def flatten(value: Any) -> FlatSequence:
 
 
 def _next_level(items: list[Any]) -> tuple[list[Any], int]:
-    """One level down: the elements of all rows, and the length of a row."""
+    """The next level: the elements of all rows, and the length of a row."""
     if not set(map(type, items)) <= {list, tuple} and not all(map(is_sequence, items)):
         raise _ragged_error()
     length = len(items[0])

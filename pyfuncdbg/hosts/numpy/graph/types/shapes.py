@@ -1,7 +1,7 @@
 """Static shapes: sizes of tensors known before the graph runs, and their algebra.
 
-Shape rules, `Tensor`, specs and the user's program call it; values are immutable, so any thread may. A size that is not
-known is None; a shape of unknown rank knows nothing. The results and texts are TensorFlow 2's.
+For shape rules, `Tensor`, specs and programs; values are immutable, so any thread may use them. An unknown size
+is None; a shape of unknown rank has no sizes. Results and error texts are TensorFlow 2's.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _sizes(dims: Any) -> Sizes | None:
     if hasattr(dims, '__index__'):
         try:
             return (dimension_value(dims),)
-        except TypeError:  # an array: it is iterated, whatever it holds
+        except TypeError:  # an array: it is iterated
             pass
     try:
         items = iter(dims)
@@ -72,7 +72,7 @@ class TensorShape:
     @classmethod
     @mark_unwrapped
     def of(cls, sizes: Sizes | None) -> TensorShape:
-        """From a tuple that is already right, unchecked: the path of eager ops and shape rules."""
+        """A shape from a valid tuple, unchecked: the fast path of eager ops and shape rules."""
         shape = cls.__new__(cls)
         object.__setattr__(shape, 'sizes', sizes)
         return shape
@@ -116,7 +116,7 @@ class TensorShape:
         return self.sizes is not None and None not in self.sizes
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether one tensor could have both shapes."""
+        """Whether one tensor can have both shapes."""
         other_sizes = _sizes(other)
         if self.sizes is None or other_sizes is None:
             return True
@@ -133,7 +133,7 @@ class TensorShape:
             b is None or a == b for a, b in zip(self.sizes, other.sizes, strict=True))
 
     def merge_with(self, other: Any) -> TensorShape:
-        """The shape of a tensor that has both shapes, as far as it is known.
+        """The static shape of a tensor that has both shapes.
 
         Raises:
             ValueError: No tensor has both.
@@ -155,7 +155,7 @@ class TensorShape:
         return TensorShape.of(tuple([a if a == b else None for a, b in zip(self.sizes, other_sizes, strict=True)]))
 
     def most_specific_common_supertype(self, others: Iterable[Any]) -> TensorShape | None:
-        """The same over several shapes; None if one of them is no shape."""
+        """The narrowest shape that includes these shapes; None if one of them is no shape."""
         result = self
         for other in others:
             if not isinstance(other, TensorShape):
@@ -270,7 +270,7 @@ class TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """`tf.compat.dimension_at_index`: a size as `Dimension`, whichever version's shapes are in use."""
+    """`tf.compat.dimension_at_index`: a size as `Dimension`, with shapes of both versions."""
     return Dimension(None if shape.sizes is None else shape.sizes[index])
 
 
@@ -297,7 +297,7 @@ def broadcast(a: TensorShape, b: TensorShape) -> TensorShape:
     """The static shape of an elementwise op on two tensors.
 
     Raises:
-        ValueError: Two known sizes differ and neither is 1; callers that speak of an op's node word it again.
+        ValueError: Two known sizes differ and neither is 1; callers with a node replace the text.
     """
     if a.sizes == b.sizes:
         return a
@@ -311,7 +311,7 @@ def broadcast(a: TensorShape, b: TensorShape) -> TensorShape:
             continue
         if m == 1:
             sizes[i] = n
-        elif m is None or n is None:  # the other is neither 1 nor unknown here, so it is the result's size
+        elif m is None or n is None:  # the other size is neither 1 nor unknown here, so it is the result's
             sizes[i] = n if m is None else m
         else:
             raise ValueError(
@@ -321,7 +321,7 @@ def broadcast(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def common(shapes: Sequence[TensorShape]) -> TensorShape:
-    """The narrowest shape that all of them are."""
+    """The narrowest shape that includes all of them."""
     shape_of_all = shapes[0]
     for shape in shapes[1:]:
         shape_of_all = shape_of_all.most_specific_compatible_shape(shape)

@@ -1,7 +1,7 @@
 """Type specs of tensors: `TensorSpec`, for input signatures and the output types of functions.
 
-Programs make them; `function` and the script ops read them. Immutable, so any thread may. Specs of composites
-(`RaggedTensorSpec`, `SparseTensorSpec`, `IndexedSlicesSpec`) derive their algebra from the facts that make up each.
+For signatures of `tf.function` and `Tout` of script ops. Immutable, so any thread may use them. Specs of composites
+(`RaggedTensorSpec`, `SparseTensorSpec`, `IndexedSlicesSpec`) derive their algebra from their tuple of facts.
 """
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
 
 @runtime_checkable
 class TypeSpec(Protocol):
-    """Protocol of every kind of spec; `isinstance` checks for these methods."""
+    """Protocol of all specs; `isinstance` checks for these methods."""
 
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
-        """Whether the value, or a value of that spec, could be of this spec."""
+        """Whether the value, or a value of that spec, can be of this spec."""
 
     def is_subtype_of(self, other: Any, /) -> bool:
         """Whether every value of this spec is of the other."""
 
     def most_specific_common_supertype(self, others: Sequence[Any], /) -> Any:
-        """The narrowest spec that all values of these specs have, or None."""
+        """The narrowest spec that includes these specs, or None."""
 
     def most_specific_compatible_type(self, other: Any, /) -> Any:
-        """The narrowest spec that values of either have; ValueError if there is none."""
+        """The narrowest spec that includes both; ValueError if there is none."""
 
 
 class TensorSpec:
-    """The type, shape and name that a tensor shall have.
+    """The declared type, shape and name of a tensor.
 
     Args:
         shape: Anything that `TensorShape` takes.
         dtype: Anything that `as_dtype` takes.
-        name: A name for the placeholder made from it.
+        name: Name of the placeholder made from it.
     """
 
     __slots__ = ('dtype', 'name', 'shape')
@@ -62,7 +62,7 @@ class TensorSpec:
         """The spec of a tensor; of a symbolic one with its op's name.
 
         Raises:
-            ValueError: `tensor` is none.
+            ValueError: `tensor` is no tensor.
         """
         if not _is_typed(tensor):
             raise ValueError(f'`tensor` should be a tf.Tensor, but got type {type(tensor)}.')
@@ -80,7 +80,7 @@ class TensorSpec:
         return Tensor
 
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
-        """Whether a tensor (not a NumPy or Python value) or spec has this type and could have this shape."""
+        """Whether a tensor (not a NumPy or Python value) or spec has this type and can have this shape."""
         return (_is_typed(spec_or_value) and self.dtype is spec_or_value.dtype
                 and self.shape.is_compatible_with(spec_or_value.shape))
 
@@ -117,7 +117,7 @@ def type_spec_from_value(value: Any) -> Any:
     """The spec of a tensor, composite, array or Python value.
 
     Raises:
-        TypeError: It has none.
+        TypeError: It has no spec.
     """
     spec = spec_of(value)
     if spec is not None:
@@ -139,7 +139,7 @@ def _is_typed(value: Any) -> bool:
 
 
 class CompositeTypeSpec:
-    """A spec as a tuple of facts; shapes and specs among them may be known in part."""
+    """A spec as a tuple of facts; shapes and specs among them may be partially known."""
 
     __slots__ = ()
 
@@ -147,7 +147,7 @@ class CompositeTypeSpec:
         raise NotImplementedError
 
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
-        """Whether the value, or a value of that spec, could be of this spec."""
+        """Whether the value, or a value of that spec, can be of this spec."""
         other = spec_or_value._type_spec if is_composite(spec_or_value) else spec_or_value
         return type(other) is type(self) and _all_hold(_compatible, self._serialize(), other._serialize())
 
@@ -156,7 +156,7 @@ class CompositeTypeSpec:
         return type(other) is type(self) and _all_hold(_is_subtype, self._serialize(), other._serialize())
 
     def most_specific_common_supertype(self, others: Sequence[Any], /) -> Any:
-        """The narrowest spec that all values of these specs have, or None."""
+        """The narrowest spec that includes these specs, or None."""
         if any(type(other) is not type(self) for other in others):
             return None
         facts = []
@@ -171,7 +171,7 @@ class CompositeTypeSpec:
         return type(self)(*facts)
 
     def most_specific_compatible_type(self, other: Any, /) -> Any:
-        """The narrowest spec that values of either have; ValueError if there is none."""
+        """The narrowest spec that includes both; ValueError if there is none."""
         spec = self.most_specific_common_supertype([other])
         if spec is None:
             raise ValueError(f'No TypeSpec is compatible with both {self} and {other}')
