@@ -1,7 +1,7 @@
 """AutoGraph conversion of a function: its control flow over tensors becomes nodes of a graph.
 
-The converted function has the file, lines, names, cells, globals and defaults of the original. What it needs at run time is
-the variable `ag__`, a cell that `ops` fills. Asked while a function is traced, on that thread.
+The converted function has the file, lines, names, cells, globals and defaults of the original. At run time it uses
+the variable `ag__`, a cell that `ops` sets. Called while a function is traced, on that thread.
 """
 from __future__ import annotations
 import __future__
@@ -25,13 +25,13 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.source import FunctionSource, defin
 from pyfuncdbg.hosts.numpy.runtime.autograph.statements import Statements
 
 OVERLOADED = frozenset((abs, float, int, len, range, enumerate, zip, map, filter))
-"""Functions of Python that mean an op for a tensor or a dataset."""
+"""Python builtins with an op for tensors or datasets."""
 _FACTORY = 'ag__factory'
 _FUNCTION = 'ag__function'
-"""Name of a function while it is compiled: under its own name it would hide itself where it is global."""
+"""Name of a function while it is compiled: its own name would shadow a global of that name."""
 _FUTURE = 0
 for _name in __future__.all_feature_names:
-    if _name != 'nested_scopes':                # its flag says of a function that it is nested
+    if _name != 'nested_scopes':                # its flag marks nested functions
         _FUTURE |= getattr(__future__, _name).compiler_flag
 
 _templates = CodeTable[tuple[CodeType | None]]()
@@ -42,11 +42,11 @@ def convert_function(function: FunctionType, operators: CellType) -> FunctionTyp
     """The function with its control flow converted; itself where there is none.
 
     Args:
-        function: It.
+        function: The function.
         operators: Functions that converted code calls.
 
     Raises:
-        NoSourceError: Its text is unknown.
+        NoSourceError: Its source is unknown.
     """
     code = _converted_code(function)
     if code is None:
@@ -63,7 +63,7 @@ def convert_function(function: FunctionType, operators: CellType) -> FunctionTyp
 
 
 def _converted_code(function: FunctionType) -> CodeType | None:
-    code = original_code(function.__code__)          # a debugger's tests are not in its text
+    code = original_code(function.__code__)          # a debugger's tests are not in the source
     with _lock:
         entry = _templates.get(code)
         if entry is None:
@@ -72,7 +72,7 @@ def _converted_code(function: FunctionType) -> CodeType | None:
 
 
 def tree(code: CodeType, space: Mapping[str, Any]) -> tuple[ast.FunctionDef, dict[str, str]] | None:
-    """The converted function as a tree, and the names of its blocks; None where nothing had to be converted."""
+    """The converted syntax tree, and the names of its blocks; None if there is nothing to convert."""
     source = definition(code)
     node = _as_function(source)
     parts: dict[str, str] = {}
@@ -114,7 +114,7 @@ def _as_function(source: FunctionSource) -> ast.FunctionDef:
         function.args, function.body[0].value = node.args, node.body
         node = function
     assert isinstance(node, ast.FunctionDef)
-    if node.decorator_list:                     # its line is the first of the function; it is never evaluated
+    if node.decorator_list:                     # its line is the function's first; it is never evaluated
         node.decorator_list = [ast.copy_location(ast.Name(OPERATORS, ast.Load()), node.decorator_list[0])]
     node.args.defaults, node.returns = [], None
     node.args.kw_defaults = [None] * len(node.args.kwonlyargs)
@@ -131,7 +131,7 @@ def _constant(code: CodeType, name: str) -> CodeType:
 
 
 def _rename_code(code: CodeType, original: CodeType, prefix: str, parts: Mapping[str, str]) -> CodeType:
-    """The code under the names of the original: also functions defined in it, and its blocks."""
+    """The code renamed to the original names, with nested functions and blocks."""
     def renamed(inner: CodeType) -> CodeType:
         qualified = inner.co_qualname.replace(prefix, original.co_qualname, 1)
         name = inner.co_name
@@ -150,7 +150,7 @@ def _rename_code(code: CodeType, original: CodeType, prefix: str, parts: Mapping
 
 # ---------------------------------------------------------------- unconverted functions
 def _is_foreign(function: ast.expr, local_names: set[str], space: Mapping[str, Any]) -> bool:
-    """Whether an expression like `tf.math.add` is a function of a library or a class, by what its module has now."""
+    """Whether an expression like `tf.math.add` is a library function or a class, by the current attribute of its module."""
     chain: list[str] = []
     while isinstance(function, ast.Attribute):
         chain.append(function.attr)
@@ -169,7 +169,7 @@ _FIELDS = ('id', 'attr', 'arg', 'name', 'asname')
 
 
 class NameMangler(ast.NodeTransformer):
-    """Name mangler; inside of a class defined there it stops, for the compiler does it."""
+    """Mangler of private names, except in nested classes, where the compiler does it."""
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
@@ -187,7 +187,7 @@ class NameMangler(ast.NodeTransformer):
 
 
 OPERATORS = 'ag__'
-"""The variable of converted code with the functions that it calls."""
+"""The variable of converted code with its operators."""
 _SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
@@ -197,6 +197,6 @@ def is_foreign(code: CodeType) -> bool:
 
 
 def is_unconverted(code: CodeType) -> bool:
-    """Whether functions of this code are left as they are: generators, coroutines, libraries, text that was executed."""
+    """Whether functions of this code are not converted: generators, coroutines, libraries, code of `exec`."""
     return bool(code.co_flags & _SUSPENDS) or code.co_filename == '<string>' or OPERATORS in code.co_freevars or is_foreign(
         code)

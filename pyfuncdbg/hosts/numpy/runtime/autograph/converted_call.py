@@ -19,13 +19,13 @@ class _Status(threading.local):
 
 status = _Status()
 operators = CellType()
-"""Functions that converted code calls, its variable `ag__`; `ops` fills it."""
+"""Operators of converted code, its variable `ag__`; set by `ops`."""
 _warned_codes: set[int] = set()
 
 
 @contextmanager
 def conversion(enabled: bool) -> Iterator[None]:
-    """Whether functions that this thread calls from converted code are converted too."""
+    """Set whether functions called from converted code of this thread are converted too."""
     before, status.enabled = status.enabled, enabled
     try:
         yield
@@ -34,7 +34,7 @@ def conversion(enabled: bool) -> Iterator[None]:
 
 
 def converted_callable(function: Any) -> Any:
-    """A function, method, partial or callable object, converted as far as it is the program's own."""
+    """A function, method, partial or callable object, converted if it is the program's."""
     if not status.enabled:
         code = getattr(getattr(function, '__func__', function), '__code__', None)
         if code is not None:

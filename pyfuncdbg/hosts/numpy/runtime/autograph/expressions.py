@@ -1,4 +1,4 @@
-"""Conversion of expressions that may have tensor operands. These are `and`, `or`, `not`, `a if b else c`, chained
+"""Conversion of expressions that may have tensor operands: `and`, `or`, `not`, `a if b else c`, chained
 comparisons, calls; and `assert`."""
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.static_code import fixed_test
 
 _OPERATORS = 'ag__'
 LATER = 'ag__later'
-"""The parameter of functions made of operands, by which they are known."""
+"""The parameter of functions made of operands, which marks them."""
 _UNCONVERTED = {'print', 'isinstance', 'issubclass', 'hasattr', 'getattr', 'setattr', 'callable', 'type', 'id', 'repr',
                 'str',
                 'list', 'dict', 'tuple', 'set', 'frozenset', 'super', 'locals', 'globals', 'vars', 'dir', 'eval', 'exec',
                 'breakpoint', 'slice', 'property', 'iter', 'hash', 'format', 'input', 'open'} & set(vars(builtins))
-"""Functions of Python that treat tensors as any object, or read the frame that calls them."""
+"""Builtins that treat tensors as any object, or read the caller's frame."""
 _DEBUGGERS = {'pdb.set_trace', 'ipdb.set_trace'}
 
 
@@ -24,15 +24,15 @@ class Expressions(ast.NodeTransformer):
     """Converter of the expressions of one function.
 
     Attributes:
-        changed: Whether any had to be.
+        changed: Whether any was converted.
     """
 
     def __init__(self, first_parameter: str, foreign: Callable[[ast.expr], bool]) -> None:
-        """Set up.
+        """Initialize.
 
         Args:
-            first_parameter: The name that `super()` means beside the class.
-            foreign: Whether an expression is known to be a function that is never converted.
+            first_parameter: Name of the first parameter, the implicit argument of `super()`.
+            foreign: Tests whether an expression is a function that is never converted.
         """
         self.changed = False
         self._first = first_parameter
@@ -146,7 +146,7 @@ class Expressions(ast.NodeTransformer):
 
     @staticmethod
     def _at(nodes: Any, place: Any) -> Any:
-        """Put made nodes at the place of the user's; those of the user inside keep theirs."""
+        """Give new nodes the location of the user's; nodes of the user inside keep theirs."""
         todo = [nodes]
         while todo:
             node = todo.pop()
@@ -167,6 +167,6 @@ def _is_own(function: ast.expr) -> bool:
 
 
 def _binds(values: list[Any]) -> bool:
-    """Whether names get values inside, which they would get in a function of its own otherwise."""
+    """Whether names are bound inside, which would become local to a new function."""
     return any(isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for value in values
                for node in ast.walk(value))

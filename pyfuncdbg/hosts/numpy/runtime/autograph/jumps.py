@@ -22,7 +22,7 @@ class StatementMarks:
     Attributes:
         dynamic: Those whose condition or values may be tensors.
         stops: For loops over values: flags that end them.
-        created: Nodes made here, so that their identities stay theirs.
+        created: New nodes, kept alive so that their ids stay unique.
     """
 
     dynamic: set[int] = field(default_factory=set)
@@ -34,9 +34,9 @@ def lower_jumps(body: list[ast.stmt], used_names: set[str], marks: StatementMark
     """The body of a function without jumps out of statements that may depend on tensors.
 
     Args:
-        body: Is changed.
+        body: Changed in place.
         used_names: Names of the function, to which those of flags are added.
-        marks: Is filled.
+        marks: Completed in place.
     """
     body = _returns_last(body)
     _mark(body, False, marks)
@@ -54,7 +54,7 @@ def lower_jumps(body: list[ast.stmt], used_names: set[str], marks: StatementMark
 
 # ---------------------------------------------------------------- returns in both branches
 def _returns_last(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Move the statements after a branch that returns into the other branch: then the condition has a result either way."""
+    """Move the statements after a branch that returns into the other branch: then both branches have a result."""
     out: list[ast.stmt] = []
     for at, statement in enumerate(body):
         out.append(statement)
@@ -76,7 +76,7 @@ def _returns_last(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def returns(body: Sequence[ast.stmt]) -> bool:
-    """Whether a block ends in a return on every way through it."""
+    """Whether a block ends in a return on every path."""
     for statement in body:
         if isinstance(statement, ast.Return):
             return True
@@ -118,7 +118,7 @@ def blocks(statement: ast.AST) -> list[list[Any]]:
 
 
 def _jumps_out(loop: Loop, inside: bool, marks: StatementMarks) -> bool:
-    """Whether a jump in a loop that is Python leaves a statement that will be a function."""
+    """Whether a jump of a Python loop leaves a statement that will be a function."""
     def looks(body: Sequence[ast.stmt], hidden: bool, own_loop: bool) -> bool:
         for statement in body:
             if isinstance(statement, ast.Return) and (hidden or inside):
@@ -141,10 +141,10 @@ def _hidden_return(body: Sequence[ast.stmt], inside: bool, marks: StatementMarks
 
 # ---------------------------------------------------------------- flags
 class _Lowering:
-    """One function.
+    """Lowering of one function.
 
     Attributes:
-        returned: Names of the flag and of the value, where returns become flags.
+        returned: Names of the flag and of the value if returns become flags.
     """
 
     def __init__(self, used_names: set[str], marks: StatementMarks) -> None:
@@ -225,7 +225,7 @@ class _Lowering:
         if jumps and jumps[1]:
             loop.body = [*_parse_at(f'{jumps[1]} = False', loop.body[0]), *loop.body]
         after: list[ast.stmt] = []
-        if dynamic and loop.orelse:                     # a function cannot have run to its end: conditions say so
+        if dynamic and loop.orelse:                     # a function cannot tell that a loop ended: conditions do
             after, more = self.block(loop.orelse, True)
             flags = flags | more
             after, loop.orelse = ([self._guard(set(stops), after, after[0])] if stops else after), []
@@ -243,12 +243,12 @@ class _Lowering:
 
 
 def _parse_at(text: str, place: ast.AST) -> list[ast.stmt]:
-    """Statements, at the place of another."""
+    """Parsed statements, at the location of another node."""
     return place_at(ast.parse(text).body, place)
 
 
 def place_at(statements: list[ast.stmt], place: Any) -> list[ast.stmt]:
-    """Give made nodes the place of one of the user's."""
+    """Give new nodes the location of one of the user's."""
     for statement in statements:
         for node in ast.walk(statement):
             if 'lineno' in node._attributes:

@@ -1,6 +1,6 @@
-"""Liveness analysis: symbols needed before and after each statement. It walks backwards over the tree.
+"""Liveness analysis: live symbols before and after each statement, in reverse order over the tree.
 
-A statement that becomes a node of a graph passes those that it changes and that are needed; the others are its own.
+A statement that becomes a node of a graph passes the live symbols that it changes; others are local to it.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Liveness:
     """Liveness in one function, whose jumps are lowered.
 
     Attributes:
-        at: By identity of an `if` or loop: variables needed before it, and after it.
+        at: By id of an `if` or loop: live variables before and after it.
     """
 
     def __init__(self, body: Sequence[ast.stmt], always: set[str], marks: StatementMarks) -> None:
@@ -26,12 +26,12 @@ class Liveness:
             for inner in ast.walk(statement):
                 if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     self._functions[inner.name] = UsedNames([inner]).read
-        self._ends: list[tuple[set[str], set[str]]] = []        # after each loop around, and at its next iteration
+        self._ends: list[tuple[set[str], set[str]]] = []        # after each enclosing loop, and at its next iteration
         self._always = always
         self._block(body, set(always))
 
     def _read(self, names: UsedNames) -> set[str]:
-        """Symbols that are read, also by functions of this one that are read: they may be called."""
+        """Symbols that are read, also by nested functions that are read: they may be called."""
         symbols, todo = set(), set(names.read)
         while todo:
             name = todo.pop()
@@ -72,7 +72,7 @@ class Liveness:
         if isinstance(statement, (ast.Break, ast.Continue)) and self._ends:
             return set(self._ends[-1][isinstance(statement, ast.Continue)])
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names = UsedNames([statement])                          # its variables are read when it is called
+            names = UsedNames([statement])                          # its variables are read by its calls
             around = UsedNames([*statement.decorator_list, *statement.args.defaults,
                                 *(one for one in statement.args.kw_defaults if one is not None)])
             return (after - names.bound) | self._read(around)

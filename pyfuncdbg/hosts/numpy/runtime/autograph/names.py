@@ -31,10 +31,10 @@ class UsedNames(ast.NodeVisitor):
     """Names that some nodes of one function read and bind.
 
     Attributes:
-        bound: Simple names that get a value or lose theirs.
-        written: Composite symbols that get a value, with a node that does so.
-        read: Symbols that are read, also by functions defined there.
-        functions: For functions defined there: the outer variables that they read.
+        bound: Simple names that are assigned or deleted.
+        written: Composite symbols that are assigned, with an assigning node.
+        read: Symbols that are read, also by nested functions.
+        functions: For nested functions: the outer variables that they read.
         outside: Names declared global, and those declared nonlocal.
     """
 
@@ -107,7 +107,7 @@ class UsedNames(ast.NodeVisitor):
         self.read |= free(node)
 
     def _visit_around(self, node: Any) -> None:
-        """Visit the parts that a function definition evaluates itself."""
+        """Visit the parts of a function definition that are evaluated at the definition."""
         for part in (*getattr(node, 'decorator_list', ()), *node.args.defaults, *node.args.kw_defaults):
             if part is not None:
                 self.visit(part)
@@ -142,7 +142,7 @@ def root(text: str) -> str:
 
 
 def support(node: ast.Attribute | ast.Subscript) -> set[str]:
-    """The symbols that must have a value for a composite one to be read or written."""
+    """The symbols that must have a value for access to a composite one."""
     symbols = set()
     inner: ast.AST = node
     while isinstance(inner, (ast.Attribute, ast.Subscript)):
@@ -156,7 +156,7 @@ def support(node: ast.Attribute | ast.Subscript) -> set[str]:
 
 
 def fresh(prefix: str, used_names: set[str]) -> str:
-    """A name like the one wanted that is not taken; it is from now on."""
+    """A new name with this prefix; adds it to the used names."""
     name, number = prefix, 0
     while name in used_names:
         number += 1

@@ -1,6 +1,6 @@
 """The syntax tree of a running function, found in its file by position and name.
 
-The text is what `linecache` holds: files as they were when first read, and the cells of a notebook. Asked while tracing.
+The text is that of `linecache`: files as first read, and cells of a notebook. Called while tracing.
 """
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def definition(code: CodeType) -> FunctionSource:
     """The tree of the function that a code object was compiled from.
 
     Raises:
-        NoSourceError: There is no text, or it is another one by now.
+        NoSourceError: There is no source, or it has changed.
     """
     candidates = _functions(code.co_filename).get((code.co_firstlineno, code.co_name), [])
     if len(candidates) > 1:
@@ -90,7 +90,7 @@ def _functions(filename: str) -> dict[tuple[int, str], list[FunctionSource]]:
 
 
 def _spans(node: Definition, code: CodeType) -> bool:
-    """Whether all instructions are within the function, by column."""
+    """Whether all instructions of a code object are within a function, by column."""
     start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
     inside = False
     for line, end_line, column, end_column in code.co_positions():
@@ -109,7 +109,7 @@ def _same_parameters(source: FunctionSource, code: CodeType) -> bool:
 
 
 def parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
-    """All parameters."""
+    """All parameters of a signature."""
     yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     if arguments.vararg is not None:
         yield arguments.vararg

@@ -1,6 +1,6 @@
 """Conversion of `if`, `while` and `for` over tensors to calls that take their blocks as functions.
 
-The blocks share the variables of the function as cells. Python values run them at once; tensors make nodes of them.
+The blocks share the variables of the function as cells. Python values run them at once; for tensors they become nodes.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.names import UsedNames, all_names, 
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import parameters
 
 PARTS = {'if_body': '<if>', 'else_body': '<else>', 'loop_body': '<body>', 'loop_test': '<test>', 'stop_test': '<test>'}
-"""The functions made of blocks, and their parts of qualified names."""
+"""The functions made of blocks, and their suffixes of qualified names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class _Changed:
     """Symbols that a statement changes and passes on.
 
     Attributes:
-        names: Symbols, those first that are needed afterwards.
-        outputs: How many are.
-        composites: How the owner of each composite symbol is reached.
+        names: Symbols; first those that are live afterwards.
+        outputs: The number of live ones.
+        composites: Functions that return the owner of each composite symbol.
     """
 
     names: list[str]
@@ -34,11 +34,11 @@ class _Changed:
 
 
 class Statements:
-    """The statements of one function, and of those defined in it.
+    """Converter of the statements of one function and its nested functions.
 
     Attributes:
-        changed: Whether any had to be converted.
-        parts: The names of functions made of blocks, and how they are called for people.
+        changed: Whether any was converted.
+        parts: The names of functions made of blocks, and their displayed names.
     """
 
     def __init__(self, node: ast.FunctionDef, parts: dict[str, str]) -> None:
@@ -115,7 +115,7 @@ class Statements:
         return [*parts, self._call('for_stmt', node, [node.iter, test, body], changed, options)]
 
     def _options(self, node: ast.For | ast.While) -> list[tuple[str, ast.expr]]:
-        """The options of `set_loop_options` at the beginning of the loop; the call goes."""
+        """The options of `set_loop_options` at the beginning of a loop; removes the call."""
         for statement in node.body:
             call = statement.value if isinstance(statement, ast.Expr) else None
             if isinstance(call, ast.Call) and _last_name(call.func) == 'set_loop_options':
@@ -127,7 +127,7 @@ class Statements:
 
     # ------------------------------------------------------------------ parts
     def _part(self, kind: str, body: Sequence[ast.stmt], node: ast.stmt, arguments: Sequence[str] = ()) -> ast.FunctionDef:
-        """A function of a block, which changes the variables of the function around."""
+        """A function of a block, which assigns the variables of the enclosing function."""
         name = fresh(f'ag__{kind}', self._used_names)
         self.parts[name] = PARTS[kind]
         bound_names = UsedNames(body).bound - set(arguments)
@@ -176,7 +176,7 @@ class Statements:
 
 
 def _owner(text: str, node: ast.Attribute | ast.Subscript) -> ast.expr:
-    """A function that gives (text, owner, name or index, whether it is an attribute) of a composite symbol."""
+    """A lambda that returns (text, owner, name or index, whether it is an attribute) of a composite symbol."""
     value = ast.unparse(node.value)
     if isinstance(node, ast.Attribute):
         key, attribute = repr(node.attr), True

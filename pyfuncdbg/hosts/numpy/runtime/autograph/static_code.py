@@ -1,4 +1,4 @@
-"""Static code: expressions that cannot depend on a tensor, and so stay plain Python."""
+"""Static code: expressions that cannot depend on a tensor and stay plain Python."""
 from __future__ import annotations
 
 import ast
@@ -8,7 +8,7 @@ _VIEWS = {'items', 'keys', 'values'}
 
 
 def fixed_test(test: ast.expr) -> bool:
-    """Whether a condition is a Python bool whatever its operands are."""
+    """Whether a condition is a Python bool for any operands."""
     if isinstance(test, ast.Constant):
         return True
     if isinstance(test, ast.Compare):
@@ -23,7 +23,7 @@ def fixed_test(test: ast.expr) -> bool:
 
 
 def fixed_values(values: ast.expr) -> bool:
-    """Whether the iterable of a loop is no tensor and no dataset, whatever is in it."""
+    """Whether the iterable of a loop is no tensor and no dataset, for any operands."""
     if isinstance(values, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.ListComp, ast.SetComp, ast.DictComp)):
         return True
     if not isinstance(values, ast.Call):

@@ -1,4 +1,4 @@
-"""The backward pass: a reverse walk over nodes, whose rules turn output gradients into input gradients.
+"""The backward pass: a reverse traversal of nodes, whose rules map output gradients to input gradients.
 
 Tapes and `tf.gradients` share it; the rules are written in ops, so a gradient can be recorded and differentiated again.
 """
@@ -15,14 +15,14 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 Step = Callable[[Any, Sequence[Any], Sequence[int], Sequence[bool]], tuple[Sequence[Any], int]]
 """`step(node, output_gradients, sources, needed)` applies one rule: (input gradients, id of the gradient call it was or 0).
 `sources` are the ids of the gradient calls whose results the output gradients sum; `needed` says which input gradients
-lead on to what is differentiated by."""
+lead to a source of the pass."""
 
 
 class Gradients:
-    """Gradients on their way.
+    """Accumulator of gradients in a backward pass.
 
     Attributes:
-        parts: By id of a tensor, what has come in; more than one are added when the sum is asked for.
+        parts: By id of a tensor, its partial gradients; summed on demand.
     """
 
     __slots__ = ('_sources', 'parts')
@@ -32,11 +32,11 @@ class Gradients:
         self._sources: dict[int, list[int]] = {}
 
     def add(self, tensor: Tensor, gradient: Any) -> None:
-        """One more part of the gradient with respect to `tensor`."""
+        """Add a part of the gradient with respect to `tensor`."""
         self.parts.setdefault(id(tensor), []).append(gradient)
 
     def came_from(self, key: int, call: int) -> None:
-        """A gradient call gave a part for the tensor of this id."""
+        """Record that a gradient call returned a part for the tensor of this id."""
         self._sources.setdefault(key, []).append(call)
 
     def of(self, tensor: Tensor) -> Any:
@@ -49,7 +49,7 @@ class Gradients:
         return parts[0]
 
     def sources(self, tensors: Iterable[Tensor]) -> Sequence[int]:
-        """The gradient calls that gave parts of these tensors' gradients."""
+        """The gradient calls that returned parts of these tensors' gradients."""
         source_ids = self._sources
         return [source for tensor in tensors for source in source_ids.get(id(tensor), ())] if source_ids else ()
 
@@ -57,20 +57,20 @@ class Gradients:
 def _sum(parts: Sequence[Any]) -> Any:
     if all(isinstance(part, IndexedSlices) for part in parts):
         return join_slices(parts)
-    return apply(SUM, tuple(map(dense, parts)))       # a tape keeps the tuple: it must not change
+    return apply(SUM, tuple(map(dense, parts)))       # a tape keeps the tuple, so it must not change
 
 
 def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gradients, step: Step) -> None:
     """Push gradients through nodes given in reverse order of execution.
 
     Args:
-        nodes: On the way from the sources.
-        reached: Ids of the tensors that depend on a source: rules work out the gradients of no others. None: of all inputs.
-        gradients: Those of the targets; gets those of all others.
+        nodes: Nodes between sources and targets.
+        reached: Ids of the tensors that depend on a source: rules compute only their gradients. None: those of all inputs.
+        gradients: Of the targets; those of all other tensors are added.
         step: Applies one rule.
 
     Raises:
-        LookupError: A node on the way has no gradient rule.
+        LookupError: One of the nodes has no gradient rule.
     """
     parts = gradients.parts
     plain = step is plain_step
@@ -114,10 +114,10 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
 
 
 def is_end(node: Any, reached: Container[int] | None) -> bool:
-    """Whether nothing is to be differentiated behind a node without a rule: integers have no gradients.
+    """Whether a node without a rule ends the pass: its inputs are integers or depend on no source.
 
     Raises:
-        LookupError: An input leads on to a source.
+        LookupError: An input leads to a source.
     """
     if any(tensor.dtype.is_trainable and (reached is None or id(tensor) in reached) for tensor in node.inputs):
         raise LookupError(f'gradient registry has no entry for: {node.type}')
@@ -161,7 +161,7 @@ def nodes_between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list
 
 def plain_step(node: Node, incoming: Sequence[Any], sources: Sequence[int],
                needed: Sequence[bool]) -> tuple[Sequence[Any], int]:
-    """Apply the rule, unwatched."""
+    """Apply the rule without hooks."""
     return apply_gradient(node, incoming, needed), 0
 
 

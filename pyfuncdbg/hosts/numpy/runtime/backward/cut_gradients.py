@@ -1,4 +1,4 @@
-"""None gradients behind a Python function without a gradient. They are counted for `doctor` while a program is examined.
+"""Gradients that are None because of a Python function without a gradient, counted for `doctor`.
 
 Called at the end of `tf.gradients` and of a tape's pass, on that thread.
 """
@@ -18,15 +18,15 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 GRADIENT_REQUESTED, GRADIENT_LOST = 'gradient asked', 'gradient lost'
-"""Kinds of the facts: each source of a pass, and each whose gradient is None."""
+"""Kinds of facts: each source of a pass, and each whose gradient is lost."""
 
 
 class BackwardTraversal(NamedTuple):
     """Backward traversal of a graph or tape: from a tensor to its operation's inputs.
 
     Attributes:
-        made: What computed a tensor: an operation or a node of a tape; None for a source.
-        inputs: The tensors that such a one depends on, in order of its inputs.
+        producer: The operation or tape node that computed a tensor; None for a source.
+        inputs: The tensors that a node depends on, in order of its inputs.
     """
 
     producer: Callable[[Any], Any]
@@ -34,12 +34,12 @@ class BackwardTraversal(NamedTuple):
 
 
 def in_graph(inputs: Callable[[Any], Sequence[Any]]) -> BackwardTraversal:
-    """Back through operations."""
+    """Backward traversal of operations."""
     return BackwardTraversal(lambda tensor: getattr(tensor, 'op', None), inputs)
 
 
 def in_tape(nodes: Sequence[Any]) -> BackwardTraversal:
-    """Backward search through the nodes of a tape."""
+    """Backward traversal of the nodes of a tape."""
     node_by_output: Mapping[int, Any] = {id(output): node for node in nodes for output in node.outputs}
     return BackwardTraversal(lambda tensor: node_by_output.get(id(tensor)), lambda node: node.inputs)
 
@@ -50,7 +50,7 @@ def count_lost(targets: Sequence[Any], things: Sequence[Any], sources: Sequence[
 
     Args:
         targets: Tensors.
-        things: The sources as the program gave them,
+        things: The sources as passed by the program,
         sources: as tensors,
         gradients: and their gradients.
         ways: From targets to sources.
@@ -73,12 +73,12 @@ def _is_differentiable(source: Any) -> bool:
 
 
 def _culprit(targets: Sequence[Any], source: Any, ways: BackwardTraversal) -> Operation | None:
-    """The node of the Python function that cuts the way to a source; None if others cut it, or there is none."""
+    """The node of the Python function that cuts the path to a source; None if another op does, or there is no path."""
     for node, place in _way(targets, source, ways):
         trace = node.attrs.get('_py_trace')
         if _is_python(node):
             return node if isinstance(node, Operation) else node.op
-        if trace is not None:                   # a called function: the search continues in it
+        if trace is not None:                   # a function call: the search continues in it
             inner = [*trace.inputs, *(inside for _, inside in trace.graph.captures)]
             culprit = _culprit(trace.outputs, inner[place], in_graph(lambda op: op.inputs)) if place < len(inner) else None
             if culprit is not None:
@@ -92,15 +92,15 @@ def _is_python(node: Any) -> bool:
 
 
 def _leads_on(node: Any) -> bool:
-    """Whether a gradient passes through a node, except for the Python function that it calls."""
+    """Whether a gradient passes through a node, apart from its Python function."""
     return _is_python(node) or (node.definition.gradient not in (None, no_gradient) and any(
         map(_is_differentiable, node.outputs)))
 
 
 def _way(targets: Sequence[Any], source: Any, ways: BackwardTraversal) -> list[tuple[Any, int]]:
-    """The nodes from a source to one of the targets, by a shortest way past those that are meant to cut it, such as
-    stop_gradient; each with the place of the input that is on it."""
-    back: dict[int, tuple[Any, int, Any]] = {}      # tensor: the node that uses it, where, and what of that leads on
+    """The nodes on a shortest path from a source to a target, without ops that cut gradients by design, such as
+    stop_gradient; each with the index of its input on the path."""
+    back: dict[int, tuple[Any, int, Any]] = {}      # by tensor: the node that uses it, index, output
     waiting = deque(targets)
     visited = {id(target) for target in targets}
     while waiting and id(source) not in visited:

@@ -54,8 +54,8 @@ class GradientStep:
 
 
 def graph_step(graph: Graph, gated: bool = False) -> Step:
-    """A step that adds the rule's nodes to `graph`, which is current, in a scope of their own, and notes them there; where
-    gated, what it gives is used only when all of it is there."""
+    """A step that adds the rule's nodes to the current `graph`, in a name scope, and records the step there; if
+    gated, its gradients are used only when all are computed."""
     step_of_tensor: dict[int, Any] = {}
 
     def step(node: Any, incoming: Sequence[Any], _: Sequence[int], needed: Sequence[bool]) -> tuple[Sequence[Any], int]:
@@ -78,15 +78,15 @@ def graph_step(graph: Graph, gated: bool = False) -> Step:
 
 
 def _tensor(gradient: Any) -> Any:
-    """The tensor shown for a gradient: of `IndexedSlices` the slices."""
+    """The displayed tensor of a gradient: for `IndexedSlices` the values."""
     return gradient.values if isinstance(gradient, IndexedSlices) else gradient
 
 
 def _fit(forward: Any, outgoing: Sequence[Any]) -> None:
-    """Give each gradient the static shape of its tensor.
+    """Set the static shape of each gradient.
 
     Raises:
-        ValueError: It cannot have that shape.
+        ValueError: It is incompatible.
     """
     for i, (tensor, gradient) in enumerate(zip(forward.inputs, outgoing, strict=False)):
         if isinstance(gradient, SymbolicTensor) and tensor.dtype not in (resource, variant):
@@ -100,7 +100,7 @@ def _fit(forward: Any, outgoing: Sequence[Any]) -> None:
 
 
 def _gate(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
-    """The gradients, each behind a node that waits for all of them."""
+    """The gradients, each with a control dependency on all of them."""
     with graph.name_scope('tuple'):
         with graph.control_dependencies([_tensor(gradient) for gradient in outgoing if gradient is not None]):
             gate = apply(GATE, (), None, 'group_deps')
@@ -117,7 +117,7 @@ def _gate(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
 
 
 def _parts(tensors: Iterable[Any]) -> list[Any]:
-    """Gradients, and the summands of those that are sums."""
+    """Gradients, with the terms of sums."""
     parts = []
     for tensor in map(_tensor, tensors):
         if tensor is not None:
@@ -131,7 +131,7 @@ _eager_sites: dict[tuple[str, str, str], CallSite] = {}
 
 
 def watched_step(run: Run) -> Step:
-    """A step that is a call of kind 'gradient', linked to the calls its gradients come from."""
+    """A step that is a call of kind 'gradient', linked to the calls that computed its gradients."""
     def step(node: Node, incoming: Sequence[Any], sources: Sequence[int],
              needed: Sequence[bool]) -> tuple[Sequence[Any], int]:
         if not hooks.gradient:
@@ -144,7 +144,7 @@ def watched_step(run: Run) -> Step:
 def gradient_site(node: Any) -> CallSite:
     """A site for one node's backward step."""
     attrs = {'forward': node.name}
-    if isinstance(node, Operation):             # which the run may not need itself
+    if isinstance(node, Operation):             # which the run may not execute
         attrs['inputs'] = [tensor.name for tensor in node.inputs]
     elif variable := _variable(node):
         attrs['inputs'] = [variable]
@@ -159,7 +159,7 @@ def _variable(node: Any) -> str:
 
 
 def eager_gradient_site(node: Any) -> CallSite:
-    """The site of an eager node's backward step: nodes of one type and name share it, reads those of one variable."""
+    """The site of an eager node's backward step: shared by nodes of one type and name, and by reads of one variable."""
     key = node.type, node.name, _variable(node)
     site = _eager_sites.get(key)
     if site is None:

@@ -1,6 +1,6 @@
 """`tf.IndexedSlices`: slices of a larger tensor with their indices, such as the gradient of `gather`.
 
-Backward passes make and add them; whatever needs a tensor gets the sum of the slices in a tensor of zeros.
+Backward passes make and add them; converted to a tensor, they are the sum of the slices in a tensor of zeros.
 """
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pyfuncdbg.hosts.numpy.graph.types.spec import CompositeTypeSpec, TensorSpec
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _LARGE = 100_000_000
-"""Elements from which on a conversion is warned of."""
+"""Number of elements from which a conversion logs a warning."""
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The value of an `IndexedSlices` that was fetched."""
+    """The fetched value of an `IndexedSlices`."""
 
     values: Any
     indices: Any
@@ -37,7 +37,7 @@ class IndexedSlices:
     Args:
         values: The slices, of shape [n, ...].
         indices: Row of each, of shape [n]; slices of one row are added.
-        dense_shape: The shape of the whole, None if unknown.
+        dense_shape: The shape of the dense tensor, None if unknown.
     """
 
     __slots__ = ('__weakref__', 'dense_shape', 'indices', 'values')
@@ -49,12 +49,12 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> DType:
-        """As the slices have it."""
+        """That of the slices."""
         return self.values.dtype  # type: ignore[no-any-return]
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape of the whole."""
+        """The static shape of the dense tensor."""
         return UNKNOWN if self.dense_shape is None else _static(self.dense_shape)
 
     @property
@@ -64,12 +64,12 @@ class IndexedSlices:
 
     @property
     def device(self) -> str:
-        """As the slices have it."""
+        """That of the slices."""
         return self.values.device  # type: ignore[no-any-return]
 
     @property
     def op(self) -> Any:
-        """The operation that gives the slices."""
+        """The operation of the slices."""
         return self.values.op
 
     @property
@@ -89,11 +89,11 @@ class IndexedSlices:
         return f'IndexedSlices(indices={self.indices!s}, values={self.values!s}{shape})'
 
     def fetched(self) -> IndexedSlicesValue:
-        """The structure that `Session.run` fetches in its place."""
+        """The structure that `Session.run` fetches instead of it."""
         return IndexedSlicesValue(self.values, self.indices, ABSENT if self.dense_shape is None else self.dense_shape)
 
     def fed(self, value: Any) -> list[tuple[Any, Any]]:
-        """Its tensors with the value of each, where a run is fed `value` for it."""
+        """Feeds of its tensors where a run is fed `value` for it."""
         tensors = [tensor for tensor in (self.values, self.indices, self.dense_shape) if tensor is not None]
         return list(zip(tensors, value, strict=False))
 
@@ -103,7 +103,7 @@ class IndexedSlices:
         return IndexedSlicesSpec(self.shape, self.dtype, self.indices.dtype, sizes, self.indices.shape)
 
     def _as_tensor(self) -> Any:
-        """The whole, zero where there are no slices.
+        """The dense tensor, zero where there are no slices.
 
         Raises:
             ValueError: Its shape is unknown.
@@ -127,10 +127,10 @@ class IndexedSlicesSpec(CompositeTypeSpec):
     """The type of `IndexedSlices`.
 
     Args:
-        shape: The static shape of the whole.
-        dtype: That of the slices.
-        indices_dtype: That of the places.
-        dense_shape_dtype: That of the size, None where there is none.
+        shape: The static shape of the dense tensor.
+        dtype: Of the slices.
+        indices_dtype: Of the indices.
+        dense_shape_dtype: Of the dense shape, None without one.
         indices_shape: The static shape of the indices.
     """
 
@@ -173,7 +173,7 @@ class IndexedSlicesSpec(CompositeTypeSpec):
 
 
 def _static(tensor: Any) -> TensorShape:
-    """The shape that a tensor describes, as far as it is known."""
+    """The static shape for a shape tensor."""
     if not isinstance(tensor, SymbolicTensor):
         return TensorShape(tensor.numpy().tolist())
     if tensor.op.type == CONSTANT:
@@ -197,7 +197,7 @@ class SlicesType(NamedTuple):
 
 
 def as_slices(gradient: Any, kind: SlicesType, source: Any) -> Any:
-    """A gradient (None: zeros) of a tensor or variable's handle as slices, those of a tensor all of its rows."""
+    """A gradient (None: zeros) of a tensor or variable's handle as slices; a dense one as slices of all rows."""
     if gradient is None:
         if source.dtype is resource:
             source = apply(READ, (source,), {'dtype': kind.dtype, 'shape': kind.shape})
@@ -212,7 +212,7 @@ def as_slices(gradient: Any, kind: SlicesType, source: Any) -> Any:
 
 
 def join_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """The sum of several: all their slices."""
+    """The sum of several `IndexedSlices`: the slices of all."""
     indices = [part.indices for part in parts]
     if any(tensor.dtype is int64 for tensor in indices) and any(tensor.dtype is not int64 for tensor in indices):
         indices = [tensor if tensor.dtype is int64 else apply(CAST, (tensor,), {'DstT': int64}) for tensor in indices]

@@ -22,7 +22,7 @@ def connected_or(choice: Any) -> str:
     """'none' or 'zero' from the argument `unconnected_gradients`.
 
     Raises:
-        ValueError: Something else.
+        ValueError: It is neither.
     """
     try:
         return UnconnectedGradients(choice).value

@@ -13,7 +13,7 @@ class ClusterSpec:
             ClusterDef.
 
     Raises:
-        TypeError: Something else.
+        TypeError: `cluster` is none of these.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -56,7 +56,7 @@ class ClusterSpec:
         """The number of tasks of a job.
 
         Raises:
-            ValueError: No such job.
+            ValueError: There is no such job.
         """
         return len(self._of(job_name))
 
@@ -64,7 +64,7 @@ class ClusterSpec:
         """The indices of a job's tasks.
 
         Raises:
-            ValueError: No such job.
+            ValueError: There is no such job.
         """
         return sorted(self._of(job_name))
 
@@ -80,10 +80,10 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[Any]:
-        """The addresses of a job's tasks, None for indices that are left out.
+        """The addresses of a job's tasks, None for missing indices.
 
         Raises:
-            ValueError: No such job.
+            ValueError: There is no such job.
         """
         tasks = self._of(job_name)
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]

@@ -1,4 +1,4 @@
-"""The devices that programs ask about: one CPU. No state but the placement flags."""
+"""Devices of `tf.config`: one CPU. No state but the placement flags."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ class PhysicalDevice(NamedTuple):
 
 
 class LogicalDevice(NamedTuple):
-    """A device that ops can be put on."""
+    """A device that ops can run on."""
 
     name: str
     device_type: str
@@ -43,25 +43,25 @@ _placement = _Placement()
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of this machine, of one type if that is given."""
+    """The devices of this machine, of one type if given."""
     return [PhysicalDevice('/physical_device:CPU:0', 'CPU')] if device_type in (None, 'CPU') else []
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices that ops can be put on, of one type if that is given."""
+    """The devices that ops can run on, of one type if given."""
     return [LogicalDevice('/device:CPU:0', 'CPU')] if device_type in (None, 'CPU') else []
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices that are used, of one type if that is given."""
+    """The visible devices, of one type if given."""
     return list_physical_devices(device_type)
 
 
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Say which devices are used: nothing changes for a type without devices.
+    """Set the visible devices; without effect for a type without devices.
 
     Raises:
-        ValueError: A device that is not there, or no CPU is left.
+        ValueError: There is no such device, or no CPU remains.
     """
     visible: Sequence[Any] = devices if isinstance(devices, (list, tuple)) else [] if devices is None else [devices]
     for device in visible:
@@ -72,7 +72,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
 
 def set_soft_device_placement(enabled: Any) -> None:
-    """Whether the CPU does where a named device is not there."""
+    """Set whether the CPU replaces a missing device."""
     _placement.soft = bool(enabled)
 
 
@@ -82,7 +82,7 @@ def get_soft_device_placement() -> bool:
 
 
 def set_log_device_placement(enabled: Any) -> None:
-    """Whether sessions say on stderr where they put each node."""
+    """Set whether sessions write the placement of each node to stderr."""
     _placement.log = bool(enabled)
 
 

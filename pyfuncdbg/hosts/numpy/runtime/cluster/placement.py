@@ -1,7 +1,7 @@
 """Placement of nodes on tasks: a pure function of device names and available devices.
 
-Nothing here runs a node or knows how a task is reached: sessions ask before they compile a plan, and a transport to tasks of
-other processes would ask the same.
+It runs no node and knows no transport: sessions call it before they compile a plan, and a transport to tasks of
+other processes could use it.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Devices:
 
     Attributes:
         available: One device for each task.
-        home: Where a node goes that may go anywhere.
+        home: Default device of nodes.
     """
 
     available: tuple[DeviceSpecV2, ...] = (LOCAL,)
@@ -38,18 +38,18 @@ class Devices:
 
 @lru_cache(4096)
 def device_for(name: str, devices: Devices, soft: bool) -> DeviceSpecV2 | None:
-    """The device that a name means.
+    """The device for a name.
 
     Args:
         name: A device name; parts of it may be missing.
-        devices: Those that there are.
-        soft: Where there is no such device on a task, its CPU does.
+        devices: The available devices.
+        soft: Whether the CPU of a task replaces a missing device.
 
     Returns:
-        The device; None where there is none.
+        The device; None if it is not available.
 
     Raises:
-        ValueError: No device name.
+        ValueError: It is no device name.
     """
     requested = parse_device(name)
     for attempt in (requested, DeviceSpecV2(requested.job, requested.replica, requested.task)) if soft else (requested,):
@@ -64,7 +64,7 @@ def placement(ops: Sequence[Operation], devices: Devices, soft: bool) -> Mapping
     """The device of every node, in the order in which TensorFlow places them.
 
     Raises:
-        InvalidArgumentError: A node names a device that is not there.
+        InvalidArgumentError: A node names a device that is not available.
     """
     placed: dict[Operation, DeviceSpecV2] = {}
     for op in in_order(ops):
@@ -83,7 +83,7 @@ def placement(ops: Sequence[Operation], devices: Devices, soft: bool) -> Mapping
 
 
 def in_order(ops: Iterable[Operation]) -> list[Operation]:
-    """Nodes without inputs and with one output go last: TensorFlow puts them where they are used."""
+    """Nodes with those without inputs and with one output last: TensorFlow places these with their users."""
     return sorted(ops, key=lambda op: (not op.inputs and len(op.outputs) == 1, op.serial))
 
 

@@ -1,7 +1,7 @@
 """`tf.distribute.Server`: a task of a cluster in this process, and the registry of such tasks.
 
-A server holds its port, so that another cannot take it, but answers no request: its nodes run in this process, on the thread
-of the session. Variables live on the task, for as long as the process does.
+A server reserves its port but answers no request: its nodes run in this process, on the thread
+of the session. Variables live on the task until the process ends.
 """
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ class Server:
     """`tf.distribute.Server`.
 
     Args:
-        server_or_cluster_def: A ServerDef, ClusterDef, `ClusterSpec`, or what a `ClusterSpec` is made of.
-        job_name: Which job of the cluster it is; its only one by default.
-        task_index: Which task of the job; its only one by default.
+        server_or_cluster_def: A ServerDef, ClusterDef, `ClusterSpec`, or an argument for a `ClusterSpec`.
+        job_name: Its job in the cluster; by default the only one.
+        task_index: Its task in the job; by default the only one.
         protocol: 'grpc'.
         config: Accepted for compatibility.
-        start: Whether sessions find it from now on.
+        start: Whether to start it.
 
     Raises:
-        TypeError: No cluster.
-        ValueError: It is not clear which task it is.
+        TypeError: It describes no cluster.
+        ValueError: Job or task are ambiguous.
         InternalError: The cluster has no such task.
-        NotFoundError: Another protocol.
-        UnknownError: The port is taken.
+        NotFoundError: `protocol` is not 'grpc'.
+        UnknownError: The port is in use.
     """
 
     def __init__(self, server_or_cluster_def: Any, job_name: Any = None, task_index: Any = None, protocol: Any = None,
@@ -80,12 +80,12 @@ class Server:
             self.start()
 
     def start(self) -> None:
-        """Let sessions find it; it may be called again."""
+        """Make it available to sessions; idempotent."""
         with _lock:
             _tasks[self._address] = self._task
 
     def join(self) -> None:
-        """Wait for ever: nothing stops a server. Ctrl-C goes through."""
+        """Block until Ctrl-C: nothing stops a server."""
         threading.Event().wait()
 
     @property
@@ -105,11 +105,11 @@ class Server:
 
 
 def server_def(definition: Any, job_name: Any, task_index: Any, protocol: Any) -> Any:
-    """A ServerDef of what a server is made with.
+    """A ServerDef from the arguments of a server.
 
     Raises:
-        TypeError: No cluster.
-        ValueError: It is not clear which task it is.
+        TypeError: It describes no cluster.
+        ValueError: Job or task are ambiguous.
     """
     from pyfuncdbg.hosts.numpy.graph.proto.messages import ServerDef
     message = ServerDef()
@@ -145,8 +145,8 @@ def _bind_port(address: str) -> tuple[str, Any]:
     """The host of an address, and a socket that has its port.
 
     Raises:
-        InternalError: No address.
-        UnknownError: The port is taken.
+        InternalError: It is no address.
+        UnknownError: The port is in use.
     """
     import socket  # not needed without a server
     host, colon, port = address.rpartition(':')
@@ -163,14 +163,14 @@ def _bind_port(address: str) -> tuple[str, Any]:
 
 # ---------------------------------------------------------------- sessions on servers
 class Resources(dict[Any, Any]):
-    """Resources of a session on a server. Variables are shared on their task, the rest is the session's own.
+    """Resources of a session on a server. Variables are shared on their task, other resources belong to the session.
 
     Args:
-        target: Of the server.
+        target: Target of the server.
         own_resources: The session's resources so far.
 
     Attributes:
-        devices: The tasks of this process that the session's server knows of, and its own as home.
+        devices: The devices of the server's cluster in this process; home is its own.
     """
 
     def __init__(self, target: str, own_resources: Mapping[Any, Any]) -> None:
@@ -213,10 +213,10 @@ class Resources(dict[Any, Any]):
 
 
 def check_function(ops: Iterable[Operation]) -> None:
-    """See that each node of a function has a device that is there, in the program or on a server of this process.
+    """Check that the device of each node of a function is available, in the program or on a server of this process.
 
     Raises:
-        InvalidArgumentError: One has not.
+        InvalidArgumentError: One is not.
     """
     devices = Devices((LOCAL, *(task.device for task in list(_tasks.values()))))
     for op in in_order(ops):
@@ -225,10 +225,10 @@ def check_function(ops: Iterable[Operation]) -> None:
 
 
 def check_target(target: str) -> None:
-    """Refuse a target that no session can have.
+    """Refuse an invalid target.
 
     Raises:
-        NotFoundError: No server is meant.
+        NotFoundError: It is no server's target.
     """
     if not target.startswith(_SCHEME):
         raise NotFoundError(None, None, f'No session factory registered for the given session options: {{target: "{target}" '
@@ -248,7 +248,7 @@ def _find_server(target: str) -> _Task:
 
 
 def _cluster_of(target: str) -> dict[DeviceSpecV2, _Task]:
-    """The tasks of this process that are in the cluster of a server, by device, its own first."""
+    """The tasks of a server's cluster in this process, by device, its own first."""
     own_task = _find_server(target)
     tasks = {own_task.device: own_task}
     for job in own_task.cluster.jobs:
@@ -260,11 +260,11 @@ def _cluster_of(target: str) -> dict[DeviceSpecV2, _Task]:
 
 
 def reset(target: str, containers: Any = None) -> None:
-    """Forget the variables in containers (by default in none that has a name) of a server and of its cluster.
+    """Delete the variables in containers (by default in the default one) of a server and its cluster.
 
     Raises:
-        NotFoundError: No server is meant.
-        UnavailableError: It is not of this process.
+        NotFoundError: It is no server's target.
+        UnavailableError: The server is not in this process.
     """
     if not target:
         return

@@ -1,8 +1,8 @@
 """If and Case nodes: one of several traced branches; and their gradients. A branch runs within the run of the outer graph.
 
 `ops` builds the branches; kernels run on the thread of the run. The gradient is such a node again, over the same selector:
-its branches are the backward functions of the branches. What these need of the forward call are hidden outputs; those of a
-branch that was not taken are a zero that nothing reads.
+its branches are the backward functions of the branches. Values of the forward call that they need are hidden outputs; those
+of branches that were not taken are an unused zero.
 """
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Branches:
 
     Attributes:
         branches: In order of the selector's values; of an If the one for true comes first.
-        feeds: For each branch, which inputs of the node (without the selector) are its inputs and captured tensors.
-        results: For each branch and output of the node: which output of the branch it is; -1 - i: zeros like input i.
+        feeds: For each branch, the indices of the node's inputs (without the selector) for its inputs and captured tensors.
+        results: For each branch and output of the node: the index of the branch's output; -1 - i: zeros like input i.
         types: Static types of the node's outputs.
     """
 
@@ -63,13 +63,13 @@ class Branches:
                 for branch, feeds in zip(self.branches, self.feeds, strict=True)]
 
     def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
-        """Results of the branch of this graph, each with the output of the node that it is."""
+        """Results of the branch with this graph, each with the corresponding output of the node."""
         for branch, results in zip(self.branches, self.results, strict=True):
             if branch.graph is graph:
                 yield from ((branch.outputs[result], place) for place, result in enumerate(results) if result >= 0)
 
     def intermediates(self) -> list[list[Tensor]]:
-        """Values that each branch keeps for a gradient."""
+        """The intermediate values of each branch for a gradient."""
         return [list(branch.intermediates()) for branch in self.branches]
 
 
@@ -110,7 +110,7 @@ def _kernel(two: bool) -> Any:
 
 
 def _places(branches: Branches, index: int, hidden_needed: Sequence[bool]) -> tuple[list[int], list[DType]]:
-    """The places of the values that are asked for among those of the taken branch, and the dtypes of all hidden outputs."""
+    """The indices of the needed intermediate values of the taken branch, and the dtypes of all hidden outputs."""
     intermediates = branches.intermediates()
     branch = branches.branches[index]
     offset = len(branch.inputs) + len(branch.graph.captures) + len(branch.outputs)
@@ -120,7 +120,7 @@ def _places(branches: Branches, index: int, hidden_needed: Sequence[bool]) -> tu
 
 
 def absent(dtype: DType) -> Any:
-    """Stand-in for a value of a branch that was not taken."""
+    """Placeholder for a value of a branch that was not taken."""
     if not dtype.is_numpy_compatible:
         return TensorList([])
     return np.full((), b'', object) if dtype.array.hasobject else dtype.array.type(0)
@@ -140,7 +140,7 @@ def choose(op_type: str, selector: Any, tensors: Sequence[Any], branches: Branch
 
 
 class InputPool:
-    """Tensors that become the inputs of a node, each once."""
+    """Distinct tensors that become the inputs of a node."""
 
     def __init__(self) -> None:
         self.tensors: list[Any] = []
@@ -156,7 +156,7 @@ class InputPool:
 
 
 def _restore_branches(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
-    """The branches of a node that comes from a GraphDef: each takes all inputs and gives all outputs."""
+    """The branches of a node from a GraphDef: each takes all inputs and returns all outputs."""
     names = attrs['branches'] if 'branches' in attrs else [attrs['then_branch'], attrs['else_branch']]
     branches = tuple(functions(name.name) for name in names)
     count = len(attrs['Tout'])
@@ -178,7 +178,7 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     hidden, count = node.recorded(), len(node.outputs)
     incoming = [*grads, *[None] * (count + len(hidden) - len(grads))]
     pool, first = InputPool(), 0
-    places, values = [], []                     # of each branch: where gradients come in, what there is of the forward call
+    places, values = [], []                     # of each branch: indices of incoming gradients, values of the forward call
     for number, branch in enumerate(branches.branches):
         count_kept = len(branch.intermediates())
         known_values = [*(inputs[i] for i in branches.feeds[number]), *[None] * len(branch.outputs),
@@ -207,9 +207,9 @@ class _Backward:
     """The backward function of a branch.
 
     Attributes:
-        trace: It.
+        trace: The traced function.
         needed: Values of the forward call that it needs.
-        place_by_input: By input of the node: which of its outputs is the gradient, or which three are, of `IndexedSlices`.
+        place_by_input: By input of the node: the index of the output with its gradient, or three for `IndexedSlices`.
     """
 
     trace: TracedFunction
@@ -218,7 +218,7 @@ class _Backward:
 
     @classmethod
     def of(cls, branch: TracedFunction, feeds: Sequence[int], targets: Sequence[int], slices: Any, absent: Any) -> _Backward:
-        """Made, with slices where they are asked for."""
+        """The backward function of a branch, with slices where requested."""
         trace, needed = branch.backward(targets, (), slices, [(tensor, kind) for _, tensor, kind in absent])
         packed = trace.pack(range(len(trace.outputs)))
         return cls(trace, needed, {i: place for i, place in zip([*feeds, *(i for i, _, _ in absent)], packed, strict=True)
@@ -231,7 +231,7 @@ class _Backward:
 
 
 def _backwards(branches: Branches, inputs: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[_Backward]:
-    """The backward functions of all branches; a gradient that is slices in one is slices in all, as in TensorFlow."""
+    """The backward functions of all branches; a gradient of slices in one is of slices in all, as in TensorFlow."""
     backwards = [_Backward.of(branch, feeds, places, None, ())
                  for branch, feeds, places in zip(branches.branches, branches.feeds, targets, strict=True)]
     sliced: dict[int, SlicesType] = {}
@@ -250,7 +250,7 @@ def _backwards(branches: Branches, inputs: Sequence[Any], targets: Sequence[Sequ
 
 
 def _parts(place: Any) -> list[int]:
-    """The outputs that a gradient is."""
+    """The output indices of a gradient."""
     if not isinstance(place, IndexedSlices):
         return [place]
     return [place.values, place.indices, *([] if place.dense_shape is None else [place.dense_shape])]

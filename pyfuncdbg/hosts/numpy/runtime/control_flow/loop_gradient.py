@@ -1,7 +1,7 @@
 """While as an op, and its gradient: a While backwards over the forward loop's stacked values.
 
-Called when a backward pass is added to a graph. What of the hidden outputs the backward body needs becomes its items, so
-that a plan has the forward loop stack these and no others.
+Called when a backward pass is added to a graph. The hidden outputs that the backward body needs become its items, so
+that the forward loop of a plan stacks only these.
 """
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def repeat(op_type: str, start: Sequence[Any], pool: Sequence[Any], loop: Loop, 
 
 @dataclass(slots=True)
 class _Incoming:
-    """The gradients that come to the outputs of a loop, by what they are gradients of."""
+    """The incoming gradients of a loop's outputs, by kind of output."""
 
     carried: list[Any]
     fixed: list[Any]
@@ -59,7 +59,7 @@ class _Incoming:
 
     @classmethod
     def of(cls, node: Node, loop: Loop, fixed: int, grads: Sequence[Any]) -> _Incoming:
-        """The gradients of a node's outputs and hidden outputs, as far as there are any."""
+        """From the gradients of a node's outputs and hidden outputs, None where missing."""
         parts: Iterator[Any] = iter([*grads[2:], *[None] * (len(node.outputs) + len(node.recorded()) - len(grads))])
 
         def some(count: int) -> list[Any]:
@@ -70,31 +70,31 @@ class _Incoming:
 
 
 class _Inputs:
-    """The pool of the backward loop, while it is built."""
+    """Builder of the backward loop's pool."""
 
     def __init__(self) -> None:
         self.parts: dict[str, list[Any]] = {'carried': [], 'items': [], 'fixed': []}
 
     def add(self, kind: str, tensor: Any) -> tuple[str, int]:
-        """A further tensor; where it is among those of its kind."""
+        """Add a tensor; its index among those of its kind."""
         part = self.parts[kind]
         part.append(tensor)
         return kind, len(part) - 1
 
     def place(self, where: tuple[str, int]) -> int:
-        """Its place in the whole pool."""
+        """Its index in the pool."""
         kind, index = where
         before = {'carried': 0, 'items': len(self.parts['carried']),
                   'fixed': len(self.parts['carried']) + len(self.parts['items'])}
         return before[kind] + index
 
     def pool(self) -> list[Any]:
-        """All of them."""
+        """All tensors."""
         return [tensor for part in self.parts.values() for tensor in part]
 
 
 def gradient(node: Node, *grads: Any) -> Sequence[Any]:
-    """The rule of While. As in TensorFlow, inputs that no result depends on have a gradient of zeros."""
+    """The rule of While. As in TensorFlow, unconnected inputs have a gradient of zeros."""
     loop: Loop = node.attrs['_py_loop']
     pool = node.inputs[2:]
     fixed = len(pool) - loop.carried - loop.items
@@ -116,9 +116,9 @@ def gradient(node: Node, *grads: Any) -> Sequence[Any]:
 
 
 def _backward(loop: Loop, incoming: _Incoming) -> tuple[TracedFunction, list[Any], list[int], list[tuple[str, int, int]]]:
-    """The backward body: with what it needs, the carried values that a gradient is carried of, and what its seeds are.
+    """The backward body; the values that it needs, the carried values whose gradients are carried, and its targets.
 
-    A carried value whose gradient comes about only in an earlier iteration is carried too: found by trying.
+    A carried value whose gradient arises in an earlier iteration only is carried too: a fixed point iteration.
     """
     body = loop.body
     first = len(body.inputs) + len(body.graph.captures)
@@ -140,7 +140,7 @@ def _backward(loop: Loop, incoming: _Incoming) -> tuple[TracedFunction, list[Any
 
 def _seeds(node: Node, loop: Loop, incoming: _Incoming, reached: Sequence[int], targets: Sequence[tuple[str, int, int]],
            inputs: _Inputs) -> list[tuple[str, int]]:
-    """The gradients that come in, as inputs of the backward loop; where the backward body finds them."""
+    """The incoming gradients as inputs of the backward loop, and their places in the backward body."""
     feeds = []
     for kind, i, _ in targets:
         if kind == 'carried':
@@ -154,7 +154,7 @@ def _seeds(node: Node, loop: Loop, incoming: _Incoming, reached: Sequence[int], 
 
 
 def _add_forward_value(node: Node, loop: Loop, what: Any, inputs: _Inputs) -> tuple[str, int]:
-    """Something that the backward body needs of the forward loop: as it was in the iteration, or the same in all."""
+    """Add a value of the forward loop for the backward body: of the iteration, or fixed."""
     if not isinstance(what, int):
         return inputs.add('fixed', what)
     if what < len(loop.feeds) and loop.feeds[what] >= loop.carried:
@@ -165,7 +165,7 @@ def _add_forward_value(node: Node, loop: Loop, what: Any, inputs: _Inputs) -> tu
 
 def _add_backward_loop(node: Node, loop: Loop, backward: TracedFunction, reached: Sequence[int], inputs: _Inputs,
                        feeds: Sequence[tuple[str, int]], outcome: list[Any]) -> None:
-    """Add the backward loop; puts what it gives into `outcome`, by the place in the forward loop's pool."""
+    """Add the backward loop; stores its results in `outcome`, by the index in the forward loop's pool."""
     pool = node.inputs[2:]
     packed = backward.pack(range(len(backward.outputs)))
     output_by_place = {place: output for place, output in zip(loop.feeds, packed, strict=True) if output is not None}

@@ -1,4 +1,4 @@
-"""The `Loop` of an imported While, without TensorFlow's own counting of iterations.
+"""The `Loop` of an imported While, without TensorFlow's iteration counter.
 
 On the thread that builds. `loop_library` writes such functions.
 """
@@ -16,10 +16,10 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def restore_loop(inputs: Sequence[Any], attrs: Attrs, functions: FunctionLibrary) -> Attrs:
-    """The loop of an imported While: everything but the count is carried.
+    """The loop of an imported While: all values but the counter are carried.
 
     Raises:
-        ValueError: It does not count its iterations as TensorFlow's loops do.
+        ValueError: It has no iteration counter like TensorFlow's loops.
     """
     count = len(inputs) - 2
     if count < 0:
@@ -43,7 +43,7 @@ def _condition(functions: FunctionLibrary, name: str) -> tuple[TracedFunction, b
 
 
 def _remove_count(message: Any) -> None:
-    """Take the count out of a body."""
+    """Remove the counter from a body."""
     arguments = [argument.name for argument in message.signature.input_arg]
     results = [message.ret[argument.name] for argument in message.signature.output_arg]
     add = _node_of(message, results[0]) if results else None
@@ -58,7 +58,7 @@ def _remove_count(message: Any) -> None:
 
 
 def _remove_limit(message: Any) -> bool:
-    """Take the limit out of a condition; whether there was one."""
+    """Remove the limit from a condition; returns whether there was one."""
     arguments = [argument.name for argument in message.signature.input_arg]
     output = message.signature.output_arg[0].name
     both = _node_of(message, message.ret[output])
@@ -94,7 +94,7 @@ def _is_one(message: Any, result: str) -> bool:
 
 
 def _remove(message: Any, node: Any) -> None:
-    """Remove a node, and the constants that only it has used."""
+    """Remove a node, and constants that only it used."""
     sources = [name.partition(':')[0] for name in node.input]
     message.node_def.remove(node)
     for name in sources:

@@ -1,6 +1,6 @@
-"""The functions of a While in a GraphDef. They count the iterations for TensorFlow, which a `Loop` does by itself.
+"""The functions of a While in a GraphDef, with an iteration counter for TensorFlow, which a `Loop` does not need.
 
-Written with the counting added, on the thread that builds; `loop_import` reads them.
+On the thread that builds; `loop_import` reads them.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNTER = 'while_loop_counter'
 
 
 class WrittenLoop(Protocol):
-    """The loop that functions are written for: the attributes of `Loop` that they depend on."""
+    """Interface of the loop: the attributes of `Loop` that its functions depend on."""
 
     @property
     def condition(self) -> TracedFunction | None: ...

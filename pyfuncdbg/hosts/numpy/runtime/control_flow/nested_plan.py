@@ -24,9 +24,9 @@ _numbers = itertools.count()
 
 
 def run_inner(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of a plan that is part of a node of another; notes the node in which it failed."""
+    """The results of a plan within a node of another plan; records the node that failed."""
     try:
-        # The position is only read during a Python call: other plans need not store their inputs.
+        # The position is read during Python calls only: other plans need not store their inputs.
         if execution.deadline is not None:
             execution.check_deadline()
         if plan.during or hooks.op or execution.paused:
@@ -48,12 +48,12 @@ def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTen
     """Trace a part of a graph.
 
     Args:
-        scope: The name of the node that it is a part of, with '/' at the end.
-        part: Its role there, such as 'true'.
+        scope: The name of its node, with '/' at the end.
+        part: Its role, such as 'true'.
         function: From the placeholders of its arguments to its outputs, tensors.
         types: Types of its arguments.
-        repeats: It is run again and again.
-        certain: It is known before any run whether it is run.
+        repeats: It is part of a loop.
+        certain: It is a branch with a constant selector.
     """
     outer = context.current_graph()
     name = f'{scope.replace("/", "_")}{part}_{next(_numbers)}'
@@ -73,7 +73,7 @@ def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTen
 
 
 def _note_variables(graph: Graph, outer: Graph) -> None:
-    """Report variables that are read inside to the function around and to every tape."""
+    """Report variables that are read inside to the outer function and to every tape."""
     if outer.variables_made is not None and graph.variables_made:
         outer.variables_made += graph.variables_made
     for reference in graph.variables.values():

@@ -1,7 +1,7 @@
 """Immutable list of values as one value of a graph, for TensorArrays and loops.
 
-Kernels make and read it, on the thread of the run. Lists are values: a write gives a new list, and the old one stays what
-it was. The newest version owns the cells, so that the usual chain of writes costs one cell each (Baker, "Shallow binding
+Kernels make and read it, on the thread of the run. Lists are immutable: a write returns a new list, and the old one
+stays. The newest version owns the cells, so that a chain of writes costs one cell each (Baker, "Shallow binding
 makes functional arrays fast", 1991).
 """
 from __future__ import annotations
@@ -18,7 +18,7 @@ class TensorList:
     """An immutable list; a cell without a value is None, which counts as zero.
 
     Attributes:
-        size: How many cells.
+        size: The number of cells.
     """
 
     __slots__ = ('_cells', '_newer', 'size')
@@ -73,18 +73,18 @@ class TensorList:
         return newer
 
     def _passed_on(self, cell: int, value: Any) -> TensorList:
-        """A new version that owns the cells."""
+        """Create a new version that owns the cells."""
         newer = TensorList(self._cells)
         self._newer = cell, value, newer
         self._cells = []
         return newer
 
     def zeros(self) -> TensorList:
-        """A list of zeros like its cells; a cell without a value stays so."""
+        """A list of zeros like its cells; empty cells stay empty."""
         return TensorList([zero_of(value) for value in self.items()])
 
     def __add__(self, other: TensorList) -> TensorList:
-        """Cell by cell.
+        """Cellwise sum.
 
         Raises:
             InvalidArgumentError: Their lengths differ.
@@ -100,7 +100,7 @@ class TensorList:
 
 
 def zero_of(value: Any) -> Any:
-    """The value that counts as no gradient: zeros of a value's shape and dtype; for a variable those of its content."""
+    """A gradient of zero: zeros of a value's shape and dtype; for a variable those of its content."""
     if value is None:
         return None
     if isinstance(value, TensorList):

@@ -39,20 +39,20 @@ class Loop:
     values.
 
     Attributes:
-        condition: Whether there is another iteration; None: as many as the maximum says.
+        condition: Whether there is another iteration; None: up to the maximum.
         body: One iteration.
-        carried: How many values are carried.
-        items: How many lists there are.
-        asks: For each input and captured tensor of the condition, its place in the pool.
-        feeds: The same of the body, which gets an item where the pool has a list.
-        next: For each carried value, which output of the body it is next.
+        carried: The number of carried values.
+        items: The number of lists.
+        asks: For each input and captured tensor of the condition, its index in the pool.
+        feeds: The same for the body, which gets an item where the pool has a list.
+        next: For each carried value, the index of the body's output with its next value.
         stacked: Outputs of the body to stack.
-        summed: Outputs of the body to sum, each with the place in the pool of what it is like.
-        limited: Whether the maximum counts.
+        summed: Outputs of the body to sum, each with the index in the pool of a value like it.
+        limited: Whether there is a maximum.
         backwards: Whether items are taken from the last one on.
         types: Static types of the node's outputs: counter, maximum, carried and, where there is a condition, fixed values;
-            then what is stacked and summed.
-        compiled: The one function that iterations of it are, once it has run.
+            then stacked and summed ones.
+        compiled: The loop compiled to one function, after its first run.
     """
 
     condition: TracedFunction | None
@@ -70,7 +70,7 @@ class Loop:
     compiled: list[LoopSource] = field(default_factory=list, compare=False, repr=False)
 
     def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
-        """Results of the body, where this is its graph, each with the output of the node that it is at last."""
+        """Results of the body, if this is its graph, each with the output of the node for its last value."""
         if self.body.graph is graph:            # the counter and the maximum are before the carried values
             yield from ((self.body.outputs[result], place) for place, result in enumerate(self.next, 2))
 
@@ -81,7 +81,7 @@ class Loop:
 
 
 _OWN_NAMES = re.compile(r'\b([rckaog]\d+(?:_\d+)?)\b')
-"""Names of locals, constants, kernels and attrs in a plan: those of the condition get a name of their own."""
+"""Names of locals, constants, kernels and attrs in a plan: those of the condition are prefixed."""
 
 
 class LoopSource:
@@ -89,7 +89,7 @@ class LoopSource:
 
     Attributes:
         text: The source of `loop(x, limit, carried..., fixed of the condition..., fixed of the body...)`.
-        function: It: gives (how many iterations, whether the loop is over, *carried values).
+        function: The function: returns (number of iterations, whether the loop is over, *carried values).
     """
 
     __slots__ = ('_ask', '_step', 'function', 'text')
@@ -118,7 +118,7 @@ class LoopSource:
         return self._ask is ask and self._step is step
 
     def failed_step(self, error: BaseException) -> Step | None:
-        """The step in which an error that came out of `function` was raised."""
+        """The step that raised an error of `function`."""
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_frame.f_code is not self.function.__code__:
             traceback = traceback.tb_next
@@ -132,7 +132,7 @@ class LoopSource:
 
 
 def compilable(ask: CompiledPlan, step: CompiledPlan) -> bool:
-    """Whether a loop of these plans can be one function: no Python calls, no gradient calls, a plain condition."""
+    """Whether a loop of these plans can be compiled: no Python calls, no gradient calls, a plain condition."""
     (condition,) = ask.fetches
     return (condition.dtype is boolean and condition.shape.rank == 0 and not ask.during and not step.during
             and not any(one.gradients for one in (*ask.steps, *step.steps)))
@@ -154,12 +154,12 @@ def _assignment_lines(targets: Sequence[str], values: Sequence[str]) -> list[str
 
 
 _Iterations = tuple[int, Sequence[Any], list[Any], list[TensorList]]
-"""The number of iterations, the carried values, stacked and summed ones, and those kept for a gradient."""
+"""The number of iterations, carried values, stacked and summed ones, and intermediate ones for a gradient."""
 
 
 def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: Loop, hidden_needed: Sequence[bool] = (),
         owned: Any = (), record: bool = False) -> Any:
-    """All iterations."""
+    """Kernel of While: runs all iterations."""
     loop = _py_loop
     places = tuple(i for i, is_needed in enumerate(hidden_needed[1:]) if is_needed) if record else ()
     limit = max(int(maximum), 0) if loop.limited else -1
@@ -177,7 +177,7 @@ def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: 
 
 
 def _run_plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) -> _Iterations:
-    """Iterations whose values are not kept."""
+    """Iterations without stored values."""
     assert loop.condition is not None
     carried: Sequence[Any] = pool[:loop.carried]
     count, straight = 0, loop.next == tuple(range(len(loop.body.outputs)))
@@ -196,7 +196,7 @@ def _run_plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]
 
 def _run_compiled(loop: Loop, ask: CompiledPlan, step: CompiledPlan, execution: Execution,
                   values: Sequence[Any]) -> tuple[Any, ...]:
-    """The iterations as one function: how many there were, whether the loop is over, and the carried values."""
+    """The iterations as one function: their number, whether the loop is over, and the carried values."""
     source = loop.compiled[0] if loop.compiled else None
     if source is None or not source.of(ask, step):
         source = LoopSource(ask, step, loop.carried)
@@ -210,7 +210,7 @@ def _run_compiled(loop: Loop, ask: CompiledPlan, step: CompiledPlan, execution: 
 
 
 def _run_gathering(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any], places: Sequence[int]) -> _Iterations:
-    """Iterations that take items, or whose values are stacked, summed or kept."""
+    """Iterations that take items, or whose values are stacked, summed or stored."""
     body, first = loop.body, len(loop.feeds)
     way = -1 if loop.backwards else 1
     carried, fixed = pool[:loop.carried], pool[loop.carried + loop.items:]
@@ -243,7 +243,7 @@ def _run_gathering(loop: Loop, execution: Execution, limit: int, pool: Sequence[
 
 
 def _true(value: Any) -> bool:
-    """Whether a condition's value says that there is another iteration."""
+    """The bool of a condition's value."""
     if value.dtype.kind != 'b':
         raise InvalidArgumentError(None, None, f"Input 'input' passed {value.dtype} expected bool: the condition of a loop")
     if np.ndim(value):

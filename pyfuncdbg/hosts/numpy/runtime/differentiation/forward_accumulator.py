@@ -1,7 +1,7 @@
-"""`tf.autodiff.ForwardAccumulator`: derivatives along a direction, in the forward direction of a program.
+"""`tf.autodiff.ForwardAccumulator`: forward-mode directional derivatives.
 
-A gradient is linear in the gradient it begins with, and the derivative of that linear map is the derivative along a
-direction; so a tape is all it takes.
+A gradient is linear in its seed, and the derivative of this linear map is the derivative along a
+direction, so a tape suffices (double backward).
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 
 class ForwardAccumulator:
-    """Directional derivatives of tensors computed inside of it, along `tangents` of `primals`.
+    """Directional derivatives of tensors computed in its block, along `tangents` of `primals`.
 
     Args:
         primals: A tensor, variable, or structure of them.
@@ -47,13 +47,13 @@ class ForwardAccumulator:
         self._recording = False
 
     def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
-        """The derivative of each of `primals`, which were computed inside, along the direction.
+        """The directional derivative of each of `primals`, which were computed in the block.
 
         Returns:
-            A tensor of the same shape for each; None, or zeros, where it does not depend on what is moved.
+            A tensor of the same shape for each; None, or zeros, where it is unconnected.
 
         Raises:
-            ValueError: Nothing was computed inside yet.
+            ValueError: Nothing was computed in the block yet.
         """
         if self._tape is None:
             raise ValueError('Called jvp() without first tracing anything.')

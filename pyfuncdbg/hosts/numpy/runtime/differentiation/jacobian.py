@@ -1,7 +1,7 @@
 """Jacobians of a tape: one backward pass for each element of the target.
 
-`GradientTape.jacobian` and `batch_jacobian` call it. Inside a function being traced each row is part of the trace, or, where
-their number is not known yet, the body of a loop, which `ops` has.
+`GradientTape.jacobian` and `batch_jacobian` call it. In a function being traced each row is part of the trace, or, where
+their number is not static, the body of a loop, which `ops` registers.
 """
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class DifferentiatedTape(Protocol):
 
 
 class _Loops:
-    """The loops over rows, once `ops` has told them: `hosts/numpy/graph/definitions/lazy_ops.py` has them loaded."""
+    """The loops over rows, registered by `ops`; `hosts/numpy/graph/definitions/lazy_ops.py` loads them."""
 
     rows: Callable[[Any, Any, Sequence[Any]], list[Any]]
     columns: Callable[[Any, Any, Any], Any]
 
 
 def at_run_time(rows: Callable[[Any, Any, Sequence[Any]], list[Any]], columns: Callable[[Any, Any, Any], Any]) -> None:
-    """Tell what makes the rows of a jacobian, or the columns of a batch jacobian, in a loop."""
+    """Register the loops that compute the rows of a jacobian and the columns of a batch jacobian."""
     _Loops.rows, _Loops.columns = staticmethod(rows), staticmethod(columns)
 
 
@@ -62,11 +62,11 @@ def jacobian(tape: DifferentiatedTape, target: Any, sources: Any, unconnected: s
 def batch_jacobian(tape: DifferentiatedTape, target: Any, source: Any) -> Any:
     """For each element b of the first axis d target[b] / d source[b].
 
-    The sum over the batch is differentiated, so each target[b] may depend on source[b] only. As in
-    TensorFlow it is zero where they are not connected.
+    The sum over the batch is differentiated, so each target[b] must depend on source[b] only. As in
+    TensorFlow it is zero where they are unconnected.
 
     Raises:
-        ValueError: A rank below 2 or unknown, or another batch size.
+        ValueError: A rank is below 2 or unknown, or batch sizes differ.
     """
     shapes = [tensor.shape.with_rank_at_least(2) for tensor in (target, source)]
     if any(shape.rank is None for shape in shapes) or not shapes[0][:1].is_compatible_with(shapes[1][:1]):
@@ -78,7 +78,7 @@ def batch_jacobian(tape: DifferentiatedTape, target: Any, source: Any) -> Any:
         return _Loops.columns(lambda seed: [tape.gradient(target, source, seed)], target, source)
     rest = sizes[1:]
     if not math.prod(rest):
-        tape.gradient(target, source, output_gradients=_zeros(target.dtype, sizes))     # the tape is used up all the same
+        tape.gradient(target, source, output_gradients=_zeros(target.dtype, sizes))     # the tape is used up too
         return _zeros(target.dtype, [*sizes, *inner[1:]])
     columns = [dense(tape.gradient(target, source, output_gradients=_one_hot(target, sizes, (i,), skip=1)))
                for i in range(math.prod(rest))]
@@ -93,7 +93,7 @@ def _zeros(dtype: Any, sizes: Sequence[int]) -> Any:
 
 
 def _one_hot(target: Any, sizes: Sequence[int], at: tuple[int, ...], skip: int = 0) -> Any:
-    """A gradient of the target that is 1 in one place (after `skip` axes, in which it is 1 everywhere) and 0 elsewhere."""
+    """A one-hot gradient of the target; along the first `skip` axes it is constant."""
     outer = math.prod(sizes[:skip])
     hot = np.zeros((outer, math.prod(sizes[skip:])), target.dtype.array)
     hot[:, at[0]] = 1

@@ -26,7 +26,7 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import in_order
 
 
 class AggregationMethod:
-    """Methods of adding the parts of a gradient; all of them do the same here."""
+    """Methods of adding the parts of a gradient; all are equivalent here."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -44,9 +44,9 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradien
         xs: Tensor, variable, or list of them.
         grad_ys: Gradients of `ys`, in their shapes; None for ones.
         name: The name scope of the new nodes.
-        gate_gradients: The gradients that one rule gives are used only when all of them are there.
+        gate_gradients: The gradients of one rule are used only when all are computed.
         aggregation_method: One of `AggregationMethod`; parts are always added.
-        stop_gradients: Tensors behind which nothing is differentiated.
+        stop_gradients: Tensors treated as constants.
         unconnected_gradients: 'none' or 'zero'.
 
     Returns:
@@ -54,8 +54,8 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradien
 
     Raises:
         RuntimeError: In eager mode.
-        LookupError: An op on the way has no gradient.
-        ValueError: Unknown `unconnected_gradients`, or `grad_ys` of another length.
+        LookupError: An op on a path has no gradient.
+        ValueError: Unknown `unconnected_gradients`, or `grad_ys` differs in length.
     """
     return _gradients(ys, xs, grad_ys, name, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients,
                       True)
@@ -67,7 +67,7 @@ def gradients_v1(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'grad
     """`gradients` of TensorFlow 1.
 
     Args:
-        colocate_gradients_with_ops: Put the nodes of each step where the differentiated node is. The other arguments are
+        colocate_gradients_with_ops: Colocate the nodes of each step with the differentiated node. Other arguments are
             those of `gradients`.
     """
     return _gradients(ys, xs, grad_ys, name, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients,
@@ -106,10 +106,10 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _graph_of(items: Sequence[Any]) -> Graph | None:
-    """The graph that the nodes go to: the function being traced, the tensors' own, or the current one.
+    """The graph for the new nodes: of the function being traced, of the tensors, or the current one.
 
     Raises:
-        ValueError: Tensors of two graphs.
+        ValueError: The tensors are of two graphs.
     """
     current = context.current_graph()
     if current is not None and current.building_function:
@@ -125,9 +125,9 @@ def _graph_of(items: Sequence[Any]) -> Graph | None:
 
 
 def _in_graph(graph: Graph, value: Any, name: str) -> Any:
-    """The tensor of the graph, or of one around it, for a tensor, variable or plain value."""
+    """The tensor in the graph, or in an outer one, for a tensor, variable or plain value."""
     if isinstance(value, SymbolicTensor) and graph.building_function:
-        return value                                # the way to it leads out of the function
+        return value                                # an outer tensor: paths to it leave the function
     if isinstance(value, Tensor):
         return graph.admit(value)
     if value is None or isinstance(value, IndexedSlices):
@@ -139,10 +139,10 @@ def _in_graph(graph: Graph, value: Any, name: str) -> Any:
 
 
 def _make_seed(target: Any, grad: Any, number: int) -> Any:
-    """The gradient to begin with at a target.
+    """The seed gradient of a target.
 
     Raises:
-        TypeError: It cannot be the gradient of a tensor of that dtype, or there must be one.
+        TypeError: It has a wrong dtype, or is missing for a complex target.
     """
     dtype = target.dtype
     if grad is None:
@@ -170,8 +170,8 @@ def _make_ones(target: Any, name: str) -> Any:
 
 
 def add_backward_pass(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
-    """Add the backward pass from targets to sources to `graph`, which is current; what it needs of an outer graph is
-    captured. Gives a tensor, `IndexedSlices` or None for each source."""
+    """Add the backward pass from targets to sources to the current `graph`; outer tensors that it needs are
+    captured. Returns a tensor, `IndexedSlices` or None for each source."""
     return _backward(graph, targets, sources, seeds, (), False, False)
 
 
@@ -184,7 +184,7 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
     step = graph_step(graph, gated)
     edges = _Edges(sources)
     order, ends = _order(targets, sources, {t.op for t in stops}, edges)
-    # All inputs of every rule, as in TensorFlow, so that nodes have its names: a plan leaves out unused ones.
+    # Gradients of all inputs, as in TensorFlow, so that nodes have its names: a plan omits unused ones.
     for op in order:
         with graph.colocate_with(op) if colocated else nullcontext():
             incoming = [parts.of(output) for output in (*op.outputs, *op.hidden)]
@@ -208,7 +208,7 @@ class _Edges:
     """Dependencies of nodes: their inputs, and the outer tensor of a captured one, as in TensorFlow.
 
     Args:
-        sources: Tensors by which is differentiated: captured ones among them are where the way ends.
+        sources: Sources of the pass: captured ones among them end a path.
     """
 
     def __init__(self, sources: Sequence[Any]) -> None:
@@ -235,8 +235,8 @@ class _Edges:
 
 def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation],
            edges: _Edges) -> tuple[list[Operation], set[Operation]]:
-    """The nodes on the way from targets to sources in the order of TensorFlow's backward pass: each when all its consumers
-    on the way are done, the one that became ready first before others; and those where the way ends."""
+    """The nodes on paths from targets to sources in the order of TensorFlow's backward pass: each when all its consumers
+    on paths are done, in order of readiness; and the nodes where paths end."""
     roots = [t.op for t in targets]
     on_the_way = _reached_nodes({source.op for source in sources}, roots, edges)
     pending = dict.fromkeys(on_the_way, 0)
@@ -259,7 +259,7 @@ def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation]
 
 
 def _reached_nodes(sources: set[Operation], roots: Sequence[Operation], edges: _Edges) -> list[Operation]:
-    """The nodes between roots and sources that depend on a source by way of tensors that have gradients."""
+    """The nodes between roots and sources that depend on a source through tensors with gradients."""
     needed: set[Operation] = set()
     stack = list(roots)
     while stack:
@@ -282,7 +282,7 @@ def _reached_nodes(sources: set[Operation], roots: Sequence[Operation], edges: _
 
 
 def _outer_first(ops: set[Operation]) -> list[Operation]:
-    """The nodes in dependency order, those of a graph after those of the graphs around it."""
+    """The nodes in dependency order, those of a graph after those of outer graphs."""
     graphs: dict[Graph, set[Operation]] = {}
     for op in ops:
         graphs.setdefault(owner(op), set()).add(op)
@@ -290,7 +290,7 @@ def _outer_first(ops: set[Operation]) -> list[Operation]:
 
 
 def _depth(graph: Graph) -> int:
-    """The number of graphs around a function's."""
+    """The number of graphs that contain a function's graph."""
     depth, around = 0, graph.outer if graph.building_function else None
     while around is not None:
         depth, around = depth + 1, around.outer if around.building_function else None

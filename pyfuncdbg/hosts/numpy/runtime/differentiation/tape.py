@@ -1,4 +1,4 @@
-"""`tf.GradientTape`: records eager ops (or points at a function's graph) and differentiates them."""
+"""`tf.GradientTape`: records eager ops (or refers to a function's graph) and differentiates them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +77,7 @@ class GradientTape:
         """Record what depends on a tensor, variable, or structure of them.
 
         Raises:
-            ValueError: Not a tensor.
+            ValueError: It is no tensor.
         """
         for item in nest.flatten(tensor, expand_composites=True):
             handle = getattr(item, 'handle', item)
@@ -91,7 +91,7 @@ class GradientTape:
 
     @context_hiding_own_frames
     def stop_recording(self) -> Iterator[None]:
-        """Do not record what happens inside.
+        """Suspend recording within the block.
 
         Raises:
             RuntimeError: The tape is not recording.
@@ -105,7 +105,7 @@ class GradientTape:
             self._push()
 
     def reset(self) -> None:
-        """Forget all that was recorded.
+        """Discard the record.
 
         Raises:
             ValueError: The tape is not recording.
@@ -115,7 +115,7 @@ class GradientTape:
         self._push()
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that were read or watched, in the order in which they were made."""
+        """The variables that were read or watched, in order of creation."""
         return tuple(sorted(self._variables.values(), key=lambda variable: variable.number))
 
     # ------------------------------------------------------------------ differentiating
@@ -160,7 +160,7 @@ class GradientTape:
         """d target / d source for each source: shape of the target followed by that of the source.
 
         Raises:
-            RuntimeError: Without pfor the tape must be persistent; a used tape that is not.
+            RuntimeError: The tape is not persistent, and was used or pfor is disabled.
         """
         self._check_rows(experimental_use_pfor, 'jacobian')
         from pyfuncdbg.hosts.numpy.runtime.differentiation.jacobian import jacobian
@@ -172,7 +172,7 @@ class GradientTape:
         """For each element of the first axis, its jacobian: shape [batch, target's rest, source's rest].
 
         Raises:
-            ValueError: Target or source is of rank 0 or 1 less than the other needs, or their batch sizes differ.
+            ValueError: The rank of target or source is too low, or their batch sizes differ.
         """
         self._check_rows(experimental_use_pfor, 'batch_jacobian')
         from pyfuncdbg.hosts.numpy.runtime.differentiation.jacobian import batch_jacobian
@@ -188,7 +188,7 @@ class GradientTape:
                                'execution enabled and with  experimental_use_pfor set to False.')
 
     def _differentiated_rows(self, compute: Callable[[], Any]) -> Any:
-        """Run a function that calls `gradient` once a row."""
+        """Run a function that calls `gradient` once per row."""
         persistent, self._persistent = self._persistent, True
         if self._active and not persistent:
             self._pop()
@@ -204,7 +204,7 @@ def _tensor(item: Any) -> Tensor:
     """The tensor of a target or source: of a variable its handle.
 
     Raises:
-        AttributeError, TypeError: It is neither, as TensorFlow says it.
+        AttributeError, TypeError: It is neither; with TensorFlow's text.
     """
     if is_composite(item) and not hasattr(item, 'flat_values'):
         raise ValueError(f'Type {type(item).__name__} is not supported as a gradient source or gradient target.')
@@ -218,18 +218,18 @@ def _tensor(item: Any) -> Tensor:
 
 
 def _values(item: Any) -> Any:
-    """The tensors to differentiate of a target or source: of a ragged tensor its values."""
+    """The tensors to differentiate for a target or source: for a ragged tensor its values."""
     return getattr(item, 'flat_values', item)
 
 
 def _as_source(source: Any, gradient: Any) -> Any:
-    """A gradient in the form of its source: of a ragged tensor in the same rows."""
+    """A gradient in the form of its source: for a ragged tensor with the same rows."""
     return source.with_flat_values(gradient) if gradient is not None and hasattr(source, 'with_flat_values') else gradient
 
 
 def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
-    """A gradient to begin with for each target: what the user gave, ones where that is None or too few. As in TensorFlow
-    a list is a structure, so a tensor must not be given as one."""
+    """A seed gradient for each target: the user's, or ones if that is None or missing. As in TensorFlow
+    a list is a structure, so it cannot replace a tensor."""
     values = [] if output_gradients is None else nest.flatten(output_gradients)
     values += [None] * (len(targets) - len(values))
     seeds = []
@@ -248,9 +248,9 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
     """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where a hook watches.
 
     Args:
-        nodes: The recorded ones.
-        targets: What to differentiate.
-        sources: By what.
+        nodes: The recorded nodes.
+        targets: The targets.
+        sources: The sources.
         seeds: Gradients of the targets, None for ones.
         inner: Whether it is part of the gradient of a Python function.
     """
@@ -264,7 +264,7 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
         return [gradients.of(s) if isinstance(s, Tensor) and s.dtype.is_trainable else None for s in sources]
 
     graph = context.current_graph()
-    if graph is not None:                           # the pass is part of a graph: its steps are calls when that runs
+    if graph is not None:                           # the pass is part of a graph: its steps are calls when the graph runs
         step: Step = graph_step(graph)
         return list(whole())
     if not (hooks.gradient or hooks.run):

@@ -31,10 +31,10 @@ _NO_ATTRS: dict[str, Any] = {}
 
 
 class VariableOrigin:
-    """Provenance of an eager tensor from variables: op type, inputs and attrs. A graph of TensorFlow 1 that uses the tensor
+    """Provenance of an eager tensor from variables: op type, inputs and attrs. A graph of TensorFlow 1 with the tensor
     repeats it as nodes.
 
-    A tensor has a pair (origin, which output it is). Kept only where nodes are made in eager mode.
+    A tensor has a pair (origin, output index). Stored only if nodes are made in eager mode.
     """
 
     __slots__ = ('attrs', 'inputs', 'name', 'type')
@@ -53,14 +53,14 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
         op_type: Its name in the registry.
         inputs: Eager or symbolic tensors.
         attrs: Static arguments.
-        name: Node name where it becomes a node.
+        name: Name of the node.
 
     Returns:
         The output tensor; a list of them where the op has several or a varying number; the `Operation` of a node
         without outputs, None for such an op in eager mode.
 
     Raises:
-        ValueError, TypeError: In a graph: shapes or dtypes do not fit.
+        ValueError, TypeError: In a graph: shapes or dtypes are invalid.
         OpError: In eager mode: the kernel's error.
     """
     definition = lookup(op_type)
@@ -70,7 +70,7 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
         if graph is None:
             return _compute(definition, inputs, attrs or _NO_ATTRS, name)
     elif not graph.building_function:
-        for tensor in inputs:                   # a node goes where its inputs are, as in TensorFlow 1
+        for tensor in inputs:                   # a node belongs to the graph of its inputs, as in TensorFlow 1
             if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
                 graph = owner(tensor)
                 break
@@ -85,10 +85,10 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
 
 
 def graph_of(inputs: Sequence[Any]) -> Graph | None:
-    """In eager mode a symbolic input still makes a node: programs of TensorFlow 1 run without switching modes.
+    """The graph of symbolic inputs in eager mode: programs of TensorFlow 1 run without switching modes.
 
     Raises:
-        TypeError: It is of a function, or this is code that runs eagerly inside a graph: a wrapped function's body.
+        TypeError: It is a function's graph, or this is eager code within a graph: the body of a wrapped function.
     """
     for tensor in inputs:
         if type(tensor) is not EagerTensor and isinstance(tensor, SymbolicTensor):
@@ -99,7 +99,7 @@ def graph_of(inputs: Sequence[Any]) -> Graph | None:
 
 
 def out_of_scope(tensor: SymbolicTensor) -> TypeError:
-    """The error where eager code would need the value of a graph's tensor."""
+    """The error for eager code that needs the value of a graph's tensor."""
     return TypeError(f'{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or '
                      'TensorFlow collections to access it.\nPlease see https://www.tensorflow.org/guide/function'
                      '#all_outputs_of_a_tffunction_must_be_return_values for more information.\n\n'
@@ -112,7 +112,7 @@ def _creation_line(tensor: SymbolicTensor) -> str:
 
 
 def _compute(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
-    """Run the kernel now."""
+    """Run the kernel of an eager op."""
     values = [tensor._value for tensor in inputs]
     keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
     try:
@@ -145,7 +145,7 @@ def _compute(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str |
 
 
 def _remember(definition: OpDef, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Attrs, name: str | None) -> None:
-    """Note the origin of what depends on a variable."""
+    """Store the origin of outputs that depend on a variable."""
     if any(tensor.dtype is resource or hasattr(tensor, 'origin') for tensor in inputs):
         origin = VariableOrigin(definition.name, inputs, attrs, name)
         for index, tensor in enumerate(outputs):
@@ -153,7 +153,7 @@ def _remember(definition: OpDef, inputs: Sequence[Any], outputs: Sequence[Any], 
 
 
 def box_value(value: Any) -> EagerTensor:
-    """A kernel's value as a tensor; an opaque one unless it is a NumPy value."""
+    """A kernel's value as a tensor; opaque unless it is a NumPy value."""
     return EagerTensor(value) if isinstance(value, (np.ndarray, np.generic)) else EagerTensor(value, variant)
 
 
@@ -168,7 +168,7 @@ def _pure(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywo
 
 
 def _in_execution(definition: OpDef, values: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Run a kernel that sees the execution; the error state that the user's function leaves behind stays."""
+    """Run a kernel with the execution as argument; the NumPy error state set by the user's function stays."""
     execution = eager_execution()
     execution.errstate = numpy_errstate.current_state()
     numpy_errstate.state.set(numpy_errstate.IGNORE)
@@ -180,7 +180,7 @@ def _in_execution(definition: OpDef, values: Sequence[Any], keywords: dict[str, 
 
 def _run_recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs,
                   name: str | None) -> Any:
-    """Run a kernel that keeps for its gradient more than its outputs."""
+    """Run a kernel with hidden outputs for its gradient."""
     result = _in_execution(definition, values, {**keywords, 'record': True})
     outputs = [box_value(value) for value in result.outputs]
     if context.process.mixed:
@@ -194,7 +194,7 @@ def _run_recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any
 
 
 def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exception) -> Exception:
-    """The host's error for what a kernel raised; the shape rule knows better words than NumPy."""
+    """The host's error for a kernel's exception; the shape rule has better texts than NumPy."""
     text = kernel_text(error)
     if text == str(error):
         from pyfuncdbg.hosts.numpy.graph.definitions.dtype_errors import fault  # takes 1 ms, and eager programs do without
@@ -209,7 +209,7 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exc
 
 
 def _eager_text(definition: OpDef, attrs: Attrs, text: str) -> str:
-    """A kernel's message as TensorFlow words it for an op in eager mode."""
+    """A kernel's message in the form of TensorFlow's eager mode."""
     count = ''.join([f'_{key}_{attrs[key]}' for key in ('N', 'num', 'num_split', 'num_partitions') if key in attrs])
     if 'output_types' in attrs and definition.outputs < 0:      # an op of datasets
         count += f'_output_types_{len(attrs["output_types"])}'
@@ -243,7 +243,7 @@ def _run_hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[
 def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
     """The site of an eager op called from the user's current line."""
     frame = outside_machinery(sys._getframe(1)) or sys._getframe(1)
-    # What the kernel is given beside its inputs belongs to the place: the op can be computed again there.
+    # The kernel's attrs are part of the site, so that the op can be computed again.
     key = (definition.name, frame.f_code.co_filename, frame.f_lineno,
            *[str(attrs.get(name)) for name in definition.kernel_attrs])
     site = _sites.get(key)
@@ -258,7 +258,7 @@ def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
 
 def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], recompute: Callable[..., Any],
               function: Callable[..., Any]) -> CallSite:
-    """The site of an op that calls a function of the user's: each call may have another; none is kept."""
+    """The site of an op that calls a user's function: not cached, for each call may have another function."""
     attrs = {**place.attrs, '_call': partial(computed_again, definition,
                                              {'_py_again': partial(recompute, function, *facts)}),
              '_remake': partial(_own_site, place, definition, facts, recompute)}
@@ -267,10 +267,10 @@ def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], recomput
 
 
 def computed_again(definition: OpDef, attrs: Attrs, inputs: Sequence[Any]) -> Sequence[Any]:
-    """The outputs of an op without effects, computed once more: on tensors, values or arrays.
+    """The outputs of an op without effects, computed again: on tensors, values or arrays.
 
     Raises:
-        ValueError: It has an effect, is random, or depends on one.
+        ValueError: It is stateful or random.
     """
     recompute = attrs.get('_py_again')
     if recompute is not None:

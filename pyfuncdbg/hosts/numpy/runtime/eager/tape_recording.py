@@ -16,14 +16,14 @@ from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 
 
 class TapedOp:
-    """One op under a tape, executed or added to a graph, as a gradient rule sees it.
+    """One op under a tape, executed or added to a graph: the node for gradient rules.
 
     Attributes:
-        inputs: As the program gave them: in a function's graph not yet replaced by captures.
-        hidden: Hidden outputs, which the op recorded for its gradient.
-        call: Id of the Python call in which it ran, or that it is; 0 outside of any.
-        name: What to call it in messages and displays.
-        op: The node of a graph that it is, None if it was computed.
+        inputs: The program's inputs: in a function's graph not replaced by captures.
+        hidden: Hidden outputs, recorded for its gradient.
+        call: Id of the Python call that contains it, or that it is; 0 if none.
+        name: Its name in messages and displays.
+        op: Its node in a graph, None if it was computed.
     """
 
     __slots__ = ('_hidden', 'attrs', 'call', 'definition', 'inputs', 'name', 'op', 'outputs')
@@ -46,11 +46,11 @@ class TapedOp:
 
     @property
     def hidden(self) -> Sequence[Any]:
-        """The hidden outputs there are so far."""
+        """The hidden outputs so far."""
         return self._hidden if self.op is None else self.op.hidden
 
     def recorded(self) -> Sequence[Any]:
-        """The hidden outputs; a node of a graph gets them now, and every tape that has the node tracks them."""
+        """The hidden outputs; adds them to a node of a graph if missing, and every tape with the node tracks them."""
         if self.op is None:
             return self._hidden
         hidden = self.op.recorded()
@@ -69,8 +69,8 @@ class RecordedResult(NamedTuple):
     Attributes:
         outputs: The public output values.
         hidden: The values of the hidden outputs.
-        captured: In eager mode, tensors beside the inputs that the outputs depend on.
-        call: Id of the Python call it was; 0 if unknown.
+        captured: In eager mode, tensors besides the inputs that the outputs depend on.
+        call: Id of the Python call; 0 if unknown.
     """
 
     outputs: Sequence[Any]
@@ -88,9 +88,9 @@ class TapeRecording:
         watched: The tensors watched, in order.
         variables: The trainable variables that were read or watched, in order, by id of the handle.
         accessed: Whether variables are watched as they are read.
-        outer: Recordings that were active where this one began and are suspended: a tensor that one of them tracks is
-            met as one more input here.
-        captured: Tensors met that way, in order.
+        outer: Suspended recordings that were active where this one began: a tensor that one of them tracks becomes
+            a captured one here.
+        captured: These tensors, in order.
     """
 
     __slots__ = ('accessed', 'captured', 'nodes', 'outer', 'tracked', 'variables', 'watched')
@@ -105,7 +105,7 @@ class TapeRecording:
         self.captured: list[Tensor] = []
 
     def watch(self, tensor: Tensor, variable: Any = None) -> None:
-        """Record what depends on this tensor, the handle of `variable` if that is given, from now on."""
+        """Record ops that depend on this tensor, which is the handle of `variable` if given."""
         if variable is not None:
             self.variables.setdefault(id(tensor), variable)
         if id(tensor) not in self.tracked:
@@ -113,7 +113,7 @@ class TapeRecording:
             self.watched.append(tensor)
 
     def read(self, handle: Tensor, variable: Any = None) -> None:
-        """A variable is read in this thread."""
+        """Record that a variable is read in this thread."""
         if self.outer:
             for recording in self.outer:
                 recording.read(handle, variable)
@@ -122,7 +122,7 @@ class TapeRecording:
             self.watch(handle, variable)
 
     def tracks(self, tensor: Tensor) -> bool:
-        """Whether the tensor is tracked here; one that a suspended recording tracks becomes so."""
+        """Whether the tensor is tracked here; captures one that a suspended recording tracks."""
         key = id(tensor)
         if key in self.tracked:
             return True
@@ -143,7 +143,7 @@ class TapeRecording:
 class _Active(threading.local):
     def __init__(self) -> None:
         self.recordings: list[TapeRecording] = []
-        self.op_call = 0                        # id of the latest op that was executed as a call
+        self.op_call = 0                        # id of the latest op call
 
 
 active = _Active()
@@ -151,7 +151,7 @@ active = _Active()
 
 @contextmanager
 def suspend_recordings(inner: TapeRecording | None = None) -> Iterator[None]:
-    """Take this thread's recordings out; `inner` records instead."""
+    """Suspend this thread's recordings; `inner` records instead."""
     before = active.recordings
     active.recordings = [] if inner is None else [inner]
     try:
@@ -170,14 +170,14 @@ def is_tracked(inputs: Sequence[Tensor]) -> bool:
 
 
 def record(node: Any) -> None:
-    """Give a node to every active recording that tracks one of its inputs."""
+    """Add a node to every active recording that tracks one of its inputs."""
     for recording in active.recordings:
         depends = False
         for tensor in node.inputs:
             if recording.tracks(tensor):
                 depends = True
                 if not recording.outer:
-                    break                           # otherwise go on: what is met becomes an input of the outer node
+                    break                           # otherwise continue: captured tensors become inputs of the outer node
         if depends:
             recording.add(node)
 

@@ -1,6 +1,6 @@
 """Eager tensors: NumPy arrays, or NumPy scalars at rank 0. Strings are object arrays of bytes.
 
-A value is never written to after its tensor is made, so tensors share them freely.
+A value is never written to after its tensor is made, so tensors may share it.
 """
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class EagerTensor(Tensor):
     """A tensor with a value.
 
     Args:
-        value: ndarray or NumPy scalar that is not written to from now on; any object for dtype resource or variant.
-        dtype: Needed only where the value does not tell (resource, variant).
+        value: ndarray or NumPy scalar that is not written to any more; any object for dtype resource or variant.
+        dtype: Needed only where the value has none (resource, variant).
     """
 
-    # Unset in most: origin, see `dispatch.VariableOrigin`, and assign, of a slice of a variable.
+    # Usually unset: origin, see `dispatch.VariableOrigin`, and assign, of a slice of a variable.
     __slots__ = ('_value', 'assign', 'dtype', 'origin')
 
     @mark_unwrapped
@@ -57,7 +57,7 @@ class EagerTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """The device that TensorFlow would report for the value."""
+        """TensorFlow's device for the value."""
         return DEVICE
 
     backing_device = device
@@ -76,7 +76,7 @@ class EagerTensor(Tensor):
         """Check the shape.
 
         Raises:
-            ValueError: The tensor has another one.
+            ValueError: The tensor has another shape.
         """
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(shape)}.")
@@ -106,7 +106,7 @@ class EagerTensor(Tensor):
         raise NotImplementedError('Tensor.consumers is undefined when eager execution is enabled.')
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Not for eager tensors."""
+        """Undefined for eager tensors."""
         raise NotImplementedError('eval is not supported when eager execution is enabled, is .numpy() what you\'re looking '
                                   'for?')
 
@@ -173,5 +173,5 @@ class EagerTensor(Tensor):
 
 
 def restore_tensor(array: np.ndarray, dtype: str) -> EagerTensor:
-    """The tensor that a pickled one becomes."""
+    """The tensor for a pickled one."""
     return EagerTensor(array if array.ndim or array.dtype == object else array[()], as_dtype(dtype))

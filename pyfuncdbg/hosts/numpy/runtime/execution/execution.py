@@ -1,6 +1,6 @@
 """One execution: its run, the state shared by its ops, and the user's floating-point error state.
 
-A Session makes one for each run, eager code has one per thread. Kernels that need it get it as first argument.
+A Session makes one per run, eager code has one per thread. Kernels with `in_execution` get it as first argument.
 """
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ class Locator(Protocol):
     """Locator of an execution's position from the frames of its thread; implemented by `plans.executor`."""
 
     def innermost(self, execution: Execution) -> RunView | None:
-        """Position of the innermost plan that is under way."""
+        """Position of the innermost active plan."""
 
     def mark_of_call(self, execution: Execution) -> Any:
-        """The `CallMark` of the Python call that a plan at full speed is at; None in a plan that runs step by step."""
+        """The `CallMark` of the current Python call of a plan at full speed; None in a plan that runs step by step."""
 
 
 class Execution:
     """Execution context of kernels with `in_execution`.
 
     Attributes:
-        run: The run, as hooks see it.
+        run: The run for hooks.
         resources: Variables and random generators by name; of the session, or of the process in eager mode.
-        errstate: The user's NumPy error state, to be in force in the user's functions.
-        paused: Whether the plan is to hand over to the executor after the Python call that runs now.
-        on_pause: Called by the executor before the next step then.
-        failed: The step that failed, where the executor ran it.
-        marked: The `CallMark` of the Python call that runs now, if a rewind to it is possible.
-        feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
+        errstate: The user's NumPy error state, for the user's functions.
+        paused: Whether the plan hands over to the executor after the current Python call.
+        on_pause: Called by the executor before the next step after that.
+        failed: The step that failed in the executor.
+        marked: The `CallMark` of the current Python call, if a rewind to it is possible.
+        feeds: The feeds of the current plan, whose locals may have changed when it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
         deadline: The `perf_counter_ns()` after which no step begins; None without limit.
-        touched: Where a rewind is possible: the resources that the current step has used, as they were before.
+        touched: Where a rewind is possible: previous contents of the resources that the current step has used.
     """
 
     locator: ClassVar[Locator | None] = None
-    """Put here by `plans.stack_position`; there is no plan to be found without."""
+    """Set by `plans.executor`; without it no plan is located."""
 
     __slots__ = ('deadline', 'errstate', 'failed', 'feeds', 'gradient_calls', 'marked', 'on_pause', 'paused', 'resources',
                  'run', 'touched')
@@ -68,25 +68,25 @@ class Execution:
         self.touched: dict[Any, tuple[Any, Any]] | None = None
 
     def pause(self, on_pause: Callable[[], None]) -> None:
-        """Hand over to the executor after the Python call that runs now."""
+        """Request that the plan hands over to the executor after the current Python call."""
         self.on_pause = on_pause
         self.paused = True
 
     def resume(self) -> None:
-        """Pause no more."""
+        """Cancel a pause."""
         self.on_pause = None
         self.paused = False
 
     def steer(self, control: Any) -> Any:
-        """Let another control steer the run from now on; gives the one of before."""
+        """Set the control of the run; returns the previous one."""
         before, self.run.control = self.run.control, control
         return before
 
     def check_deadline(self) -> None:
-        """Called before a step, and when a run is over.
+        """Check the deadline, before a step and at the end of a run.
 
         Raises:
-            DeadlineExceededError: The time of the run is over.
+            DeadlineExceededError: It has passed.
         """
         if self.deadline is not None and perf_counter_ns() > self.deadline:
             error = DeadlineExceededError(None, None, 'Graph execution error:\n\nTimed out waiting for notification')
@@ -94,19 +94,19 @@ class Execution:
             raise error
 
     def outside_position(self) -> RunView | None:
-        """Position of a step that is no part of a plan on this thread's stack."""
+        """Position of a step outside of any plan on this thread's stack."""
         return None
 
     def mark(self) -> None:
-        """The Python call that a plan is at is about to begin: keep the state before it."""
+        """Save the state before the current Python call of a plan, which is about to begin."""
         self.marked = None if self.locator is None else self.locator.mark_of_call(self)
 
     def look(self) -> RunView | None:
-        """The position of the run; on its thread, from within a Python call."""
+        """The position of the run; called on its thread, within a Python call."""
         return self.outside_position() if self.locator is None else self.locator.innermost(self)
 
     def resource(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The shared object of this key, made at first use."""
+        """The shared object of this key, created at first use."""
         resource = self.resources.get(key)
         if self.touched is not None and key not in self.touched:
             self.touched[key] = save_content(resource)
@@ -124,7 +124,7 @@ class _EagerThread(threading.local):
         self.outer: list[Execution] = []
 
     def __getattr__(self, name: str) -> Any:
-        """The execution, made at its first use: a program without eager code has no run of it, and its first run is #1."""
+        """The execution, created at its first use: without eager code there is no eager run, and the first run is #1."""
         if name != 'execution':
             raise AttributeError(name)
         script = notebook_cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
@@ -133,7 +133,7 @@ class _EagerThread(threading.local):
         return self.execution
 
     def end_run(self) -> None:
-        """End the run: later eager code of this thread belongs to another one."""
+        """End the run: later eager code of this thread belongs to a new run."""
         self.__dict__.pop('execution', None)
 
 
@@ -142,5 +142,5 @@ notebook_cell.call_at_begin(_thread.end_run)
 
 
 def eager_execution() -> Execution:
-    """The execution that ops called now belong to."""
+    """The execution of this thread's eager ops."""
     return _thread.execution

@@ -1,4 +1,4 @@
-"""Errors of failed nodes as a program sees them. The class is TensorFlow's, the user's frames come first, the original is
+"""Errors of failed nodes for the program: the class is TensorFlow's, the user's frames come first, the original is
 the cause."""
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def host_error(error: Exception) -> OpError:
 def session_error(error: OpError | Exception, op: Operation) -> OpError:
     """The error that `Session.run` raises for a kernel's exception in `op`.
 
-    The kernel's own error is completed in place, so that its class, cause and traceback stay; NumPy's errors become
+    The kernel's error is completed in place, so that its class, cause and traceback stay; NumPy's errors become
     InvalidArgumentError.
     """
     raised = error if isinstance(error, OpError) else InvalidArgumentError(None, None, kernel_text(error))
@@ -62,7 +62,7 @@ _BROADCAST = re.compile(r'operands could not be broadcast together with shapes (
 
 
 def kernel_text(error: Exception) -> str:
-    """The message of a kernel's error in TensorFlow's words, where NumPy has others."""
+    """The message of a kernel's error, with TensorFlow's text instead of NumPy's."""
     match = _BROADCAST.match(str(error))
     if match is None:
         return str(error)

@@ -1,4 +1,4 @@
-"""The host of this runtime: how observers read and make its values."""
+"""The host of this runtime: observers read and make its values through it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ class GraphHost:
 
     name = 'pyfuncdbg'
     pauses_within = True
-    version = ''                                # of the package, which traces hold anyhow
+    version = ''                                # that of the package, which traces have already
     variables: Sequence[str] = ()
     op_draws = 0
 
@@ -37,7 +37,7 @@ class GraphHost:
             value = value._value
         if isinstance(value, np.ndarray | np.generic | bytes | int | float | complex | str):
             return np.asarray(value)
-        if hasattr(value, 'fetched'):               # `IndexedSlices`: what was computed of it
+        if hasattr(value, 'fetched'):               # `IndexedSlices`: its computed components
             return self.to_numpy(value.values)
         boxed = np.empty((), object)
         boxed[()] = value
@@ -100,7 +100,7 @@ class GraphHost:
         """A block that restores random states and variables at its end.
 
         Returns:
-            A context manager; it gives a function that tells which variables have changed.
+            A context manager; it yields a function that lists the changed variables.
         """
         return resources.restored_state(self)
 
@@ -127,13 +127,13 @@ class GraphHost:
         Returns:
             A value for `set_rng_state`.
         """
-        import random  # a program that never pauses need not have it
+        import random  # a program that never pauses does not load it
         eager = {key: (value, value.bit_generator.state) for key, value in list(EAGER_RESOURCES.items())
                  if isinstance(value, np.random.Generator)}
         return np.random.get_state(), random.getstate(), eager
 
     def set_rng_state(self, state: Any) -> None:
-        """Restore random states; a generator made since is made anew when it is needed.
+        """Restore random states; generators made since are removed and made again on demand.
 
         Args:
             state: A result of `rng_state`.

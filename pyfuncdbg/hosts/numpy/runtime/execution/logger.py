@@ -1,4 +1,4 @@
-"""The logger of the runtime, named as TensorFlow's is: programs set its level and its handlers. Any thread."""
+"""The logger of the runtime, under TensorFlow's name: programs set its level and its handlers. Any thread."""
 from __future__ import annotations
 
 import sys
@@ -14,8 +14,8 @@ _lock = new_lock()
 
 
 def get_logger() -> logging.Logger:
-    """Python's logger 'tensorflow'; it writes warnings to stderr until the program says otherwise."""
-    import logging  # 8 ms that programs without warnings do without
+    """Python's logger 'tensorflow'; by default it writes warnings to stderr."""
+    import logging  # 8 ms, for programs with warnings only
     logger = logging.getLogger('tensorflow')
     with _lock:
         if not logger.handlers and not logging.getLogger().handlers:

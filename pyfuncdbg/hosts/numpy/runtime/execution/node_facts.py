@@ -1,6 +1,6 @@
 """Facts of a node for its call site: TensorFlow's attrs as data, and further fields of a NodeDef.
 
-Computed once for each node, when a hook watches or is about to.
+Computed once per node, when a hook watches it.
 """
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 _MOST_ELEMENTS = 6
-"""Number of a constant's elements that are reported."""
+"""Most elements of a constant that are reported."""
 _LONGEST = 60
 _MOST_CONTROL_INPUTS = 20
-"""Number of a node's control inputs and constants that are reported."""
+"""Most control inputs and constants of a node that are reported."""
 
 
 _CALLERS = frozenset((IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_WHILE, CALL))
@@ -35,15 +35,15 @@ _CALLERS = frozenset((IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_W
 
 
 def is_constant(op: Operation) -> bool:
-    """Whether its outputs are known before the run."""
+    """Whether a node's outputs are known before the run."""
     return not (op.inputs or op.definition.stateful or op.definition.in_execution or op.control_inputs)
 
 
 def site_attrs(op: Operation) -> dict[str, Any]:
-    """The attrs of a node for its site; '_device', '_control' (inputs by name), '_constants' and '_no_rank' (outputs) where
-    it has some.
+    """The attrs of a node for its site; '_device', '_control' (inputs by name), '_constants' and '_no_rank' (outputs) if
+    it has any.
 
-    A constant is no node of a run, so its content is reported here: its tensor's name, dtype, shape and first elements.
+    A constant is not executed, so its content is reported here: its tensor's name, dtype, shape and first elements.
     """
     attrs: dict[str, Any] = {name: str(value) if isinstance(value, TensorShape) else value
                              for name, value in op.shown_attrs().items()}
@@ -63,7 +63,7 @@ def site_attrs(op: Operation) -> dict[str, Any]:
 
 def reads_returned(op: Operation) -> Callable[[], list[list[Any]]]:
     """A reader of a node's outputs that the function of its graph returns: [index, the function's name, the names of the
-    callers' outputs]. It does not keep the graph."""
+    callers' outputs]. It does not keep the graph alive."""
     graph, name = weakref.ref(op.graph), op.name
 
     def read() -> list[list[Any]]:
@@ -88,7 +88,7 @@ def _returned_outputs(op: Operation) -> list[list[Any]]:
 
 
 def _maker(tensor: Any) -> Any:
-    """The tensor that this one only passes on."""
+    """The tensor that a chain of identities passes on."""
     while tensor.op.type == IDENTITY:
         tensor = tensor.op.inputs[0]
     return tensor

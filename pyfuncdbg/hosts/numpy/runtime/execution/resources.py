@@ -1,7 +1,7 @@
 """Resources of executions: variables and random generators that ops share by key.
 
-A session has its own, eager code those of the process. Ops use them on the thread that executes. Where a call is made once
-more for inspection (`Host.restored_state`), what it may change of them is saved, and restored on that thread.
+Each session has its own, eager code those of the process. Ops use them on the thread that executes. Where a call is repeated
+for inspection (`Host.restored_state`), those that it may change are saved and restored on that thread.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.host import ListChanges
 
 UNFOLDED = 'unfolded'
-"""A key among the resources of sessions that compute again in each run what depends on constants only."""
+"""Resource key of sessions without constant folding: each run computes nodes that depend on constants only."""
 EAGER_RESOURCES: dict[Any, Any] = {}
 """The resources of eager code, by key."""
 
@@ -76,19 +76,19 @@ def in_restored_state(key: Any, generator: np.random.Generator) -> np.random.Gen
 
 
 def save_content(resource: Any) -> tuple[Any, Any]:
-    """A resource with its content, where it has some that changes in place."""
+    """A resource with a copy of its content if that changes in place."""
     if isinstance(resource, np.random.Generator):
         return resource, resource.bit_generator.state
     return resource, list(resource) if isinstance(resource, list) else None
 
 
 storages: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Storages of variables' values; `variables.handles` puts each in. A value is replaced, never written to."""
+"""Storages of variables' values, registered by `variables.handles`. A value is replaced, never written to."""
 
 
 @contextmanager
 def restored_state(host: Any) -> Iterator[ListChanges]:
-    """Keep variables and random states while the block runs; gives a function that names what was changed so far."""
+    """Restore variables and random states after the block; yields a function that names the changed variables."""
     values_before = [(storage, storage.value) for storage in list(storages)]
     rng = host.rng_state()
     generators = {key: (resource, resource.bit_generator.state) for key, resource in list(EAGER_RESOURCES.items())
@@ -107,7 +107,7 @@ def restored_state(host: Any) -> Iterator[ListChanges]:
             if not isinstance(resource, np.random.Generator):
                 continue
             if key not in generators:
-                del EAGER_RESOURCES[key]        # made by the call: it is made again when it is needed
+                del EAGER_RESOURCES[key]        # made by the call: it is made again on demand
         for key, (resource, state) in generators.items():
             resource.bit_generator.state = state
             EAGER_RESOURCES[key] = resource

@@ -11,10 +11,10 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def check_compilable(trace: TracedFunction) -> None:
-    """Refuse a trace that calls a Python function, itself or in a part of it.
+    """Refuse a trace that calls a Python function, directly or in a nested graph.
 
     Raises:
-        InvalidArgumentError: It does.
+        InvalidArgumentError: It calls one.
     """
     for op in _python_ops(trace):
         node = f'{{{{node {op.name}}}}}'
@@ -37,7 +37,7 @@ def _python_ops(trace: TracedFunction) -> Iterator[Any]:
 
 
 def parts_of(value: Any) -> tuple[TracedFunction, ...]:
-    """The functions that an attr of a node holds."""
+    """The functions in an attr of a node."""
     if isinstance(value, TracedFunction):
         return (value,)
     if isinstance(value, Branches):

@@ -1,4 +1,4 @@
-"""A concrete function: one trace, with the arguments it is for, callable with tensors."""
+"""A concrete function: one trace with its argument types, callable with tensors."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class ConcreteFunction:
     """One trace, callable with tensors."""
 
     def __init__(self, trace: TracedFunction, arguments: CallArguments, compiled: bool = False) -> None:
-        """Of a trace for some arguments; with `compiled` it may call no Python function."""
+        """Wrap a trace for some arguments; with `compiled` it must call no Python function."""
         self._trace = trace
         self._inputs = arguments.inputs
         self._unchecked = compiled
@@ -39,7 +39,7 @@ class ConcreteFunction:
     def graph(self) -> Any:
         """The traced graph."""
         graph = self._trace.graph
-        graph.shown_of = self._trace                # its nodes live as long as the trace, from now on as long as their users
+        graph.shown_of = self._trace                # its nodes live as long as the trace: the graph keeps it alive
         return graph
 
     @property
@@ -101,7 +101,7 @@ class ConcreteFunction:
 
     # ------------------------------------------------------------------ calling
     def usable_in(self, graph: Graph | None) -> bool:
-        """Whether what the trace captured can be reached from `graph` (None: eager code)."""
+        """Whether the trace's captured tensors are accessible from `graph` (None: eager code)."""
         symbolic = [outer.graph for outer, _ in self._trace.graph.captures if isinstance(outer, SymbolicTensor)]
         if not symbolic:
             return True
@@ -116,7 +116,7 @@ class ConcreteFunction:
         trace = self._trace
         if self._unchecked:
             from pyfuncdbg.hosts.numpy.runtime.functions.compilation import (
-                check_compilable,  # it knows loops and branches, which take 2 ms
+                check_compilable,  # it imports loops and branches, which take 2 ms
             )
             check_compilable(trace)
             self._unchecked = False
@@ -141,7 +141,7 @@ class ConcreteFunction:
         """Run the trace.
 
         Raises:
-            TypeError: The arguments do not fit its signature.
+            TypeError: The arguments do not match its signature.
             InvalidArgumentError: A tensor is of another dtype.
         """
         try:
@@ -152,7 +152,7 @@ class ConcreteFunction:
             raise
 
     def _checked(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The tensors and variables of a call."""
+        """The tensors and variables of a call, checked."""
         leaves = nest.flatten([list(args), kwargs])
         if kwargs or len(leaves) != len(self._inputs) or not all(isinstance(leaf, Tensor) for leaf in leaves):
             arguments = leaves
@@ -172,7 +172,7 @@ class ConcreteFunction:
         return leaves, variables
 
     def _check_shapes(self, tensors: Sequence[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Check the shapes where there are Python values among the arguments; tensors alone may have any shape."""
+        """Check the shapes if there are Python values among the arguments; tensors alone may have any shape."""
         for tensor, expected in zip(tensors, self._inputs, strict=False):
             if expected.dtype is not resource and not expected.shape.is_compatible_with(tensor.shape):
                 raise TypeError(f'Binding inputs to tf.function failed due to `Can not cast '
@@ -212,7 +212,7 @@ class ConcreteFunction:
 
 
 class _MisfitError(Exception):
-    """The arguments are not of the parameters."""
+    """The arguments do not match the parameters."""
 
 
 def arguments_of_call(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Sequence[Described],
@@ -222,13 +222,13 @@ def arguments_of_call(args: Sequence[Any], kwargs: Mapping[str, Any], parameters
     Args:
         args: Of the call.
         kwargs: Of the call.
-        parameters: Those of the trace; Python values must be those it was made for.
+        parameters: Of the trace; Python values must be equal to its own.
         inputs: Its tensors.
         name: Of the function.
         signature_text: Its signature, for messages.
 
     Raises:
-        TypeError: The arguments fit neither the parameters nor the tensors.
+        TypeError: The arguments match neither the parameters nor the flat signature.
     """
     try:
         arguments = _by_parameters(args, kwargs, parameters)

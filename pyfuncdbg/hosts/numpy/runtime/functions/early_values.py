@@ -1,6 +1,6 @@
 """Initial values of variables made in a function, lifted out of it. They become values, or nodes of the outer graph.
 
-A variable outlives the function that makes it. What its first value depends on is lifted: captured tensors, and in eager
+A variable outlives the function that makes it. The inputs of its initial value are lifted: captured tensors, and in eager
 code the arguments of the first call.
 """
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import compile_plan, needed_ops
 
 
 def lift_tensor(tensor: SymbolicTensor) -> EagerTensor:
-    """The tensor as an eager one.
+    """The value of a tensor of a function, as an eager tensor.
 
     Raises:
-        ValueError: It depends on an argument of the function that has no value yet.
+        ValueError: It depends on an argument without a value.
     """
     before = numpy_errstate.state.set(numpy_errstate.IGNORE)
     try:
-        with conversion(False):                     # the function being traced is converted, not what runs meanwhile
+        with conversion(False):                     # only the function being traced is converted
             return EagerTensor(_value(tensor, tensor))
     finally:
         numpy_errstate.state.reset(before)
@@ -45,7 +45,7 @@ def _value(tensor: Any, initial_value: SymbolicTensor) -> Any:
 
 
 def repeat_nodes(tensor: Any, graph: Graph) -> Any:
-    """The nodes behind a tensor of a function once more, in a graph around it that is current.
+    """Copy the nodes that compute a tensor of a function to the current, outer graph.
 
     Raises:
         ValueError: It depends on an argument of the function.
@@ -68,7 +68,7 @@ def _repeat_nodes(tensor: Any, initial_value: SymbolicTensor, graph: Graph) -> A
 
 
 def _outside(tensor: SymbolicTensor, initial_value: SymbolicTensor, arguments: bool) -> dict[Operation, Any]:
-    """Outer values of the placeholders that a tensor depends on; `arguments`: those of the first call too."""
+    """Outer values of the placeholders that a tensor depends on; with `arguments` those of the first call too."""
     graph = owner(tensor)
     outer_by_placeholder = {inner.op: outer for outer, inner in (*graph.captures, *(graph.arguments if arguments else ()))
                             if isinstance(outer, Tensor)}          # a function traced for specs has no arguments yet

@@ -35,15 +35,15 @@ def functions_run_eagerly() -> bool:
 
 
 _tracing = new_rlock()
-"""One thread traces at a time: with a lock for each function, two that call each other could wait for one another."""
+"""One thread traces at a time: with a lock per function, two that call each other could deadlock."""
 
 
 class _Traces:
     """The traces of one function, or of one method of one object.
 
     Attributes:
-        by_key: By the key of the arguments and the graph around.
-        settled: Whether the first call is over, in which variables may be made.
+        by_key: By the key of the arguments and of the outer graph.
+        settled: Whether the first call, which may create variables, is over.
     """
 
     __slots__ = ('by_key', 'settled')
@@ -53,23 +53,23 @@ class _Traces:
         self.settled = False
 
     def drop_dead(self) -> None:
-        """Forget the traces for argument objects that are gone."""
+        """Discard the traces for dead argument objects."""
         for key in [key for key in self.by_key if any(type(part) is weakref.ref and part() is None for part in key[0][0])]:
             del self.by_key[key]
 
 
 @hide_own_frames_in_methods
 class Function:
-    """Traced function as `tf.function` returns it.
+    """Traced function, the result of `tf.function`.
 
     Args:
         python_function: The function to trace.
-        signature: How its arguments are read.
+        signature: Signature that parses its arguments.
         name: Its name in graphs.
-        autograph: Whether errors in it are worded as TensorFlow's AutoGraph words them.
-        traces: Those of the same method of the same object so far.
-        compiled: Whether it is to be compiled: then it may call no Python function.
-        retracing: Counts of functions with this text.
+        autograph: Whether errors in it have the form of TensorFlow's AutoGraph.
+        traces: Traces of the same method and object so far.
+        compiled: Whether it has `jit_compile`: then it must call no Python function.
+        retracing: Retracing counter of functions with the same source.
     """
 
     def __init__(self, python_function: Callable[..., Any], signature: FunctionSignature, name: str, autograph: bool = True,
@@ -96,12 +96,12 @@ class Function:
 
     @property
     def function_spec(self) -> FunctionSignature:
-        """The signature by which arguments are read."""
+        """The signature that parses arguments."""
         return self._signature
 
     @mark_unwrapped
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the function; traced first where no trace fits the arguments."""
+        """Run the function; traces it first if no trace matches the arguments."""
         try:
             if _run_eagerly:
                 return self._python_function(*args, **kwargs)
@@ -123,20 +123,21 @@ class Function:
                     self._traces.drop_dead()
                     concrete = self._wider(arguments, key[1], graph)
                     if concrete is None:
-                        concrete = self._traced(arguments)
+                        concrete = self._new_trace(arguments)
                         if is_call:
-                            self._retracing.traced(self._python_function, reduced=self._signature.shapes_by_kind is not None)
+                            self._retracing.count_trace(self._python_function,
+                                                        reduced=self._signature.shapes_by_kind is not None)
                     self._traces.by_key[key] = concrete
         return concrete
 
     def _wider(self, arguments: CallArguments, home: int, graph: Graph | None) -> ConcreteFunction | None:
-        """A trace for wider shapes that serves these arguments too: the narrowest."""
+        """The narrowest trace for wider shapes that accepts these arguments."""
         candidates = [(key, concrete) for (key, its_home), concrete in self._traces.by_key.items()
                  if its_home == home and concrete.usable_in(graph) and arguments.within(key)]
         return min(candidates, key=lambda one: _unknown_sizes(one[0]))[1] if candidates else None
 
-    def _traced(self, arguments: CallArguments) -> ConcreteFunction:
-        """A new trace. The first may make variables; another one that makes none then takes its place."""
+    def _new_trace(self, arguments: CallArguments) -> ConcreteFunction:
+        """A new trace. The first may create variables; then a second one, without, replaces it."""
         def trace(first: bool) -> Any:
             return trace_function(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first,
                                   self._autograph)
@@ -161,14 +162,14 @@ class Function:
         return '\n\n'.join(concrete.pretty_printed_signature(verbose) for concrete in traces)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """As a method: the traces belong to the object and go with it."""
+        """As a method: the traces belong to the object and die with it."""
         if instance is None:
             return self
         return Function(self._python_function.__get__(instance, owner), self._signature.without_self(), self._name,
                         self._autograph, self._traces_of(instance), self._compiled, self._retracing)
 
     def _traces_of(self, instance: Any) -> _Traces | None:
-        """By identity: objects that are equal have traces of their own. None where there are no weak references."""
+        """The traces of an object, by identity. None if it cannot be weakly referenced."""
         key, methods = id(instance), self._methods
         entry = methods.get(key)
         if entry is not None and entry[0]() is instance:
@@ -186,13 +187,13 @@ class Function:
 
 
 def _unknown_sizes(key: Any) -> int:
-    """The amount of unknown sizes in the shapes of a trace's arguments."""
+    """The number of unknown sizes in the shapes of a trace's arguments."""
     shapes = [part[1] for part in key[0] if type(part) is tuple and len(part) == 2]
     return sum(1000 if shape is None else sum(size is None for size in shape) for shape in shapes)
 
 
 def _home(graph: Graph | None) -> int:
-    """A key that keeps traces of different graphs of TensorFlow 1 apart; eager code and functions in it share theirs."""
+    """The key of the outer graph of TensorFlow 1; eager code and functions in it share one."""
     while graph is not None and graph.building_function:
         graph = graph.outer
     return 0 if graph is None else id(graph)
@@ -211,13 +212,13 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
         autograph: Python control flow is executed while tracing either way; False leaves errors in it unchanged.
         jit_compile: Refuse to run a function that calls Python functions, as TensorFlow's compiler does. Every trace is
             compiled to a plan in any case.
-        reduce_retracing: Trace with wider shapes once a second shape comes.
+        reduce_retracing: Trace with wider shapes from the second shape on.
 
     Returns:
         A `Function`, or a decorator where `func` is not given.
 
     Raises:
-        TypeError: `input_signature` does not fit the function.
+        TypeError: `input_signature` does not match the function.
     """
     @hide_own_frames
     def decorated(inner: Callable[..., Any]) -> Function:
@@ -237,7 +238,7 @@ class RetracingCounter:
     """Counts of a function's last traces and calls.
 
     Attributes:
-        calls: How many there were since the last that traced it, that one included; counted by the caller.
+        calls: Number of calls since the last trace, that call included; counted by the caller.
     """
 
     __slots__ = ('_counts', '_warnings', 'calls')
@@ -247,8 +248,8 @@ class RetracingCounter:
         self._counts: list[int] = []                # per trace, the calls until the next
         self._warnings = 0
 
-    def traced(self, function: Callable[..., Any], reduced: bool) -> None:
-        """A call has traced it; nothing is said where shapes are widened already."""
+    def count_trace(self, function: Callable[..., Any], reduced: bool) -> None:
+        """Record that a call has traced it; no warning if shapes are widened already."""
         with _lock:
             if self._counts:
                 self._counts[-1] += max(self.calls - 1, 0)
@@ -274,7 +275,7 @@ _counters = CodeTable[RetracingCounter]()
 
 
 def retracing_of(function: Any) -> RetracingCounter:
-    """The counts of a function: one object for all functions that were made from the same text."""
+    """The counter of a function: one for all functions made from the same source."""
     code = getattr(getattr(function, '__func__', function), '__code__', None)
     if code is None:
         return RetracingCounter()

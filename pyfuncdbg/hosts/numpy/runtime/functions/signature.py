@@ -1,4 +1,4 @@
-"""Signature of a traced function: the arguments of a call are read, checked and cast by it."""
+"""Signature of a traced function, which parses, checks and casts the arguments of a call."""
 from __future__ import annotations
 
 import inspect
@@ -20,7 +20,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class _Text:
-    """Stand-in for a type or default of a parameter in a displayed signature."""
+    """Text for a type or default of a parameter in a displayed signature."""
 
     __slots__ = ('_text',)
 
@@ -36,7 +36,7 @@ class FunctionSignature:
     """The parameters of a traced function.
 
     Attributes:
-        parameters: As `inspect` gives them; None for a callable that tells nothing.
+        parameters: Of `inspect`; None for a callable without a signature.
         specs: The `input_signature`, None without.
         shapes_by_kind: Shapes so far by kind of arguments, for `reduce_retracing`; None without.
         plain: The names, where all parameters are positional.
@@ -52,7 +52,7 @@ class FunctionSignature:
         """The signature of a function.
 
         Raises:
-            TypeError: `input_signature` is no sequence of specs, or does not fit the function.
+            TypeError: `input_signature` is no sequence of specs, or does not match the function.
         """
         try:
             parameters = inspect.signature(func)
@@ -70,10 +70,10 @@ class FunctionSignature:
         return _make_spec(self.parameters.replace(parameters=rest), self.specs, self.shapes_by_kind)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], allow_specs: bool = False) -> CallArguments:
-        """Read the arguments of a call.
+        """Parse the arguments of a call.
 
         Raises:
-            TypeError: They do not fit the parameters or the specs.
+            TypeError: They do not match the parameters or the specs.
         """
         if self.specs is not None and allow_specs and not args and not kwargs:
             args = self.specs
@@ -89,7 +89,7 @@ class FunctionSignature:
         return self._widened(args, kwargs, names, allow_specs)
 
     def _check_defaults(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Parameters beyond the specs have their default: the one trace is for that."""
+        """Check that parameters without a spec have their default, for which the trace was made."""
         if self.parameters is None or self.specs is None:
             return
         for parameter, value in list(zip(self.parameters.parameters.values(), args, strict=False))[len(self.specs):]:
@@ -123,7 +123,7 @@ class FunctionSignature:
 
     def _widened(self, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str],
                  allow_specs: bool) -> CallArguments:
-        """The arguments, with shapes that fit all calls so far where retracing is to be reduced."""
+        """The arguments; with `reduce_retracing` their shapes are widened to those of all calls so far."""
         if self.specs is not None:
             shapes = {i: spec.shape for i, spec in enumerate(nest.flatten(list(self.specs), expand_composites=True))}
             return CallArguments(args, kwargs, names, allow_specs, shapes)
@@ -137,7 +137,7 @@ class FunctionSignature:
         return CallArguments(args, kwargs, names, allow_specs, dict(wide))
 
     def text(self) -> str:
-        """The parameters with their specs, as TensorFlow's messages show them."""
+        """The parameters with their specs, in the form of TensorFlow's messages."""
         if self.parameters is None:
             return '(...)'
         parameters = []
@@ -155,7 +155,7 @@ class FunctionSignature:
         return str(self.parameters.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
 
     def _fitted(self, spec: Any, value: Any, args: Sequence[Any], allow_specs: bool) -> Any:
-        """An argument as its spec, or structure of specs, wants it."""
+        """An argument converted to its spec or structure of specs."""
         if nest.is_nested(spec):
             try:
                 nest.assert_same_structure(spec, value, check_types=isinstance(spec, Mapping))
@@ -179,7 +179,7 @@ class FunctionSignature:
 
 
 def _misfit(spec: Any, value: Any) -> str:
-    """The message on the part of a composite that does not fit, or on the whole."""
+    """The message on a mismatched part of a composite, or on the composite."""
     actual = spec_of(value)
     for part_spec, part in zip(spec._component_specs, [] if actual is None else components(value), strict=False):
         if not part_spec.is_compatible_with(part):
@@ -219,7 +219,7 @@ def _check_specs(specs: Any, parameters: inspect.Signature | None) -> None:
 
 
 def type_text(value: Any) -> str:
-    """The type of a structure of specs and Python values, as TensorFlow shows it; names of specs are left out."""
+    """The type of a structure of specs and Python values, in TensorFlow's form, without names of specs."""
     if isinstance(value, TensorSpec):
         return str(TensorSpec(value.shape, value.dtype))
     if isinstance(value, TypeSpec):
@@ -233,7 +233,7 @@ def type_text(value: Any) -> str:
 
 
 def misfit(expected: Any, value: Any) -> str | None:
-    """The mismatch of a value with the structure of a spec, in TensorFlow's words; None if it fits."""
+    """TensorFlow's message on a mismatch of a value with the structure of a spec; None if it matches."""
     if not nest.is_nested(expected):
         return None
     if isinstance(expected, Mapping):

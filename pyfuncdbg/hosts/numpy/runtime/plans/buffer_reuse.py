@@ -1,6 +1,6 @@
-"""Alias analysis of a plan. It decides which values may be overwritten, handed to a user's function, or must be copied.
+"""Alias analysis of a plan: which values may be overwritten or passed to a user's function, and which must be copied.
 
-Computed once when a plan is compiled, from what each op promises (`free`, `python`, `in_execution`).
+Computed once when a plan is compiled, from the flags of each op (`free`, `python`, `in_execution`).
 """
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 _WORTH_REUSING = 64
-"""Elements from which writing into an old buffer beats making a new one."""
+"""Number of elements from which reuse of a buffer is faster than a new one."""
 
 
 class BufferSharing:
     """Aliasing and lifetime of the memory behind each slot.
 
     Attributes:
-        last_use: Index of the step after which a slot is not used, by slot; fetched slots are not in it.
+        last_use: Index of the last step that uses a slot, by slot, without fetched slots.
         to_copy: Fetched slots that are copied before they are returned.
     """
 
@@ -68,8 +68,8 @@ class BufferSharing:
             self._visible_slots.add(self.root(slot))
 
     def _pass_on(self, step: Step) -> None:
-        """The outputs of a free op share the memory of its inputs: of the one in their place where there are as many, else
-        of any that has their dtype (`Split` has its data behind the axis)."""
+        """Join the outputs of a free op with its inputs: with the one of the same index if there are as many, else
+        with any of the same dtype (the data of `Split` come after the axis)."""
         op = step.op
         for place, slot in enumerate(step.outputs):
             if len(op.inputs) == len(op.outputs):
@@ -81,7 +81,7 @@ class BufferSharing:
             self._roots[slot] = self.root(sources[0])
 
     def _join(self, a: int, b: int) -> None:
-        """Two slots may be the same memory."""
+        """Record that two slots may share memory."""
         first, second = self.root(a), self.root(b)
         if first == second:
             return
@@ -93,13 +93,13 @@ class BufferSharing:
             self._visible_slots.add(first)
 
     def root(self, slot: int) -> int:
-        """The slot whose memory this one may share."""
+        """The representative of the slots that may share this one's memory."""
         while slot in self._roots:
             slot = self._roots[slot]
         return slot
 
     def _copies(self) -> set[int]:
-        """Fetched values that are held elsewhere: constants, feeds, variables, or another fetch."""
+        """Fetched slots with another reference: constants, feeds, variables, or another fetch."""
         copies, donors = set(), set()
         for slot in dict.fromkeys(self.fetched):
             root = self.root(slot)
@@ -109,7 +109,7 @@ class BufferSharing:
         return copies
 
     def owned(self, step: Step, index: int) -> frozenset[int]:
-        """Positions of a Python op's inputs that nothing else will read: the run made them and this is the last use."""
+        """Positions of a Python op's inputs that the run made and that are used here for the last time."""
         positions = set()
         for position, slot in enumerate(step.inputs):
             root = self.root(slot)
@@ -119,7 +119,7 @@ class BufferSharing:
         return frozenset(positions)
 
     def reusable(self, step: Step, index: int) -> int | None:
-        """An input slot whose buffer may hold the result: large, of the same type and shape, the run's own, its last use."""
+        """An input slot whose buffer can be reused for the result: large, same type and shape, made by the run, last use."""
         if not step.op.definition.into or len(step.outputs) != 1:
             return None
         shape = self._shapes.get(step.outputs[0])

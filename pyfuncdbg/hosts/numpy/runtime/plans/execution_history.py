@@ -1,8 +1,8 @@
-"""Execution history of a plan, step by step: values, saved states, and the way back.
+"""Execution history of a plan, step by step: values, saved states, and undo.
 
-The executor keeps one while it runs; of a plan at full speed `stack_position` makes one to read. On the thread of the run.
+The executor keeps one while it runs; for a plan at full speed one is made on demand. On the thread of the run.
 
-Steps with effects have an undo log: a paused run goes back over them and forward again. The executor takes a `SavedState`
+Steps with effects have an undo log: a paused run can go back over them and forward again. The executor takes a `SavedState`
 around each such step and keeps its `StepOutcome`.
 """
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
 class SavedState:
-    """Variables, generators and error state as they were at one moment.
+    """Saved content of variables, generators and error state.
 
     Args:
-        execution: Whose they are.
-        inputs: Of the step; the storages of variables among them may be written to.
-        python: The step calls Python, which may use every generator there is and write to every variable of the run, and to
+        execution: Of the run.
+        inputs: Of the step, which may write to storages of variables among them.
+        python: The step calls Python, which may use every generator and write to every variable of the run, and to
             every eager one of the process.
-        like: An earlier state around the same step: what it turned out to use and to write is known already.
+        like: An earlier state around the same step, with the resources that it used and wrote.
     """
 
     __slots__ = ('_errstate', '_execution', '_reachable', '_resources', '_rng', '_stored', '_written')
@@ -49,13 +49,13 @@ class SavedState:
         self._resources: dict[Any, tuple[Any, Any]] = {key: save_content(execution.resources.get(key)) for key in keys}
 
     def note(self, resources: dict[Any, tuple[Any, Any]]) -> None:
-        """The resources that the step turned out to use, as they were before."""
+        """Add the previous contents of resources that the step used."""
         self._resources.update(resources)
 
-    def over(self, inputs: Sequence[Any]) -> SavedState:
-        """The step is over: the state after it.
+    def state_after(self, inputs: Sequence[Any]) -> SavedState:
+        """The state after the step.
 
-        Of the variables that only Python could reach, those that the step wrote are put back with its own. Others are left
+        Of the variables that only Python could reach, those that the step wrote are restored with its own. Others stay
         alone: other threads have variables too.
         """
         for storage, value in self._reachable:
@@ -65,7 +65,7 @@ class SavedState:
         return SavedState(self._execution, inputs, self._rng is not None, self)
 
     def restore(self) -> None:
-        """Put everything back. A resource that was not there is made again when it is needed."""
+        """Restore everything. A resource that did not exist is made again on demand."""
         for storage, value in self._stored:
             storage.value = value
         if self._rng is not None:
@@ -83,7 +83,7 @@ class SavedState:
                 item[:] = content
 
     def holds(self) -> bool:
-        """Whether the variables and resources are now as they were then; eager ones too, which Python may read."""
+        """Whether variables and resources have this content now; eager ones too, which Python may read."""
         eager = [entry for entry in self._reachable if entry[0].variable() is not None]
         return all(alike(storage.value, value) for storage, value in (*self._stored, *eager)) and all(
             alike(save_content(self._execution.resources.get(key)), content) for key, content in self._resources.items())
@@ -95,8 +95,8 @@ class StepOutcome:
 
     Attributes:
         outputs: Its outputs, the hidden ones last.
-        inputs: Its inputs; None if unknown: then any inputs match.
-        before, after: The state around it; None if it ran before the executor took over.
+        inputs: Its inputs; None matches any.
+        before, after: The state before and after; None if it ran before the executor took over.
     """
 
     outputs: tuple[Any, ...]
@@ -105,14 +105,14 @@ class StepOutcome:
     after: SavedState | None = None
 
     def keeps_result(self, inputs: Sequence[Any]) -> bool:
-        """Whether the step would get the same inputs and state again."""
+        """Whether the step would run with the same inputs and state again."""
         if self.inputs is not None and not all(map(alike, self.inputs, inputs)):
             return False
         return self.before is None or self.before.holds()
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two values are the same, bit for bit."""
+    """Whether two values are bit-identical."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -140,14 +140,14 @@ def _storages(execution: Execution, inputs: Sequence[Any], python: bool) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class CallMark:
-    """A Python step of a plan at full speed that is about to begin.
+    """Mark of a Python step of a plan at full speed, before it begins.
 
     Attributes:
         plan: The plan.
         position: Index of the step.
-        inputs: What it is given.
+        inputs: Its inputs.
         before: The state before it.
-        touched: Resources that it turns out to use, as they were before.
+        touched: Previous contents of the resources that it uses.
     """
 
     plan: CompiledPlan
@@ -158,11 +158,11 @@ class CallMark:
 
 
 class ExecutionHistory:
-    """The past of one plan: a `RunView`.
+    """History of one plan: a `RunView`.
 
     Attributes:
-        position: Index of the step that is next, or that runs now.
-        values: What is known by slot.
+        position: Index of the next or current step.
+        values: Values by slot.
     """
 
     __slots__ = ('_execution', '_outcomes', '_plan', '_undo', 'position', 'values')
@@ -183,21 +183,21 @@ class ExecutionHistory:
 
     @property
     def feeds(self) -> Sequence[str]:
-        """Names of the tensors that were given."""
+        """Names of the fed tensors."""
         return tuple(t.name for t in self._plan.feeds)
 
     @property
     def repeats(self) -> bool:
-        """Whether it is the past of one iteration of a loop."""
+        """Whether it is the history of one iteration of a loop."""
         return self._plan.graph.repeats
 
     @property
     def within(self) -> Sequence[CallSite]:
-        """The conditions and loops that the plan is a part of, outermost first."""
+        """The conditionals and loops that contain the plan, outermost first."""
         return sites_around(self._plan.graph)
 
     def holds(self, tensor: str) -> bool:
-        """Whether a value is there."""
+        """Whether the value of a tensor is available."""
         return self.values.slot(tensor) in self.values.value_by_slot
 
     def value(self, tensor: str) -> Any:
@@ -213,8 +213,8 @@ class ExecutionHistory:
             numpy_errstate.state.reset(before)
 
     # ------------------------------------------------------------------ forward
-    def stood(self, index: int, step: Step, inputs: Sequence[Any]) -> bool:
-        """Whether a step has run before and its outcome is kept: then that is applied without running it."""
+    def reuse_outcome(self, index: int, step: Step, inputs: Sequence[Any]) -> bool:
+        """Apply the kept outcome of a step that ran before, if its inputs and state repeat; returns whether it did."""
         outcome = self._outcomes.get(index)
         if outcome is None or not outcome.keeps_result(inputs):
             return False
@@ -225,12 +225,13 @@ class ExecutionHistory:
         return True
 
     def keeps_result(self, index: int) -> bool:
-        """Whether the next step would not run, because its outcome is kept."""
+        """Whether a step would reuse its kept outcome."""
         outcome = self._outcomes.get(index)
         return outcome is not None and outcome.keeps_result(self.values.inputs(self._plan.steps[index], index))
 
-    def ran(self, index: int, step: Step, inputs: Sequence[Any], run: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Run a step with effects, and note what was before it and after."""
+    def run_with_undo(self, index: int, step: Step, inputs: Sequence[Any],
+                      run: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Run a step with effects, and save the states before and after it."""
         execution, python = self._execution, step.op.definition.python
         before = self._undo[index] = SavedState(execution, inputs, python)
         outer, execution.touched = execution.touched, {}
@@ -238,20 +239,20 @@ class ExecutionHistory:
             outputs = run()
         finally:
             before.note(execution.touched)
-            after = before.over(inputs)
-            if outer is not None:               # the step around this one used them too
+            after = before.state_after(inputs)
+            if outer is not None:               # the enclosing step used them too
                 outer.update((key, entry) for key, entry in execution.touched.items() if key not in outer)
             execution.touched = outer
         self._outcomes[index] = StepOutcome(tuple(outputs), tuple(inputs), before, after)
         return outputs
 
     def mark(self) -> CallMark:
-        """The step at the position, as it is about to begin."""
+        """Mark the step at the position, before it begins."""
         inputs = tuple(self.values.inputs(self._plan.steps[self.position], self.position))
         return CallMark(self._plan, self.position, inputs, SavedState(self._execution, inputs, True), {})
 
-    def ran_since(self, mark: CallMark) -> None:
-        """The marked step has run, and the plan is handed over: note what it did, if what it gave was kept."""
+    def record_marked(self, mark: CallMark) -> None:
+        """Record the outcome of the marked step after the plan is handed over, if its outputs were kept."""
         self._execution.touched = None
         slots = self._plan.steps[mark.position].outputs
         if any(slot >= 0 and slot not in self.values.value_by_slot for slot in slots):
@@ -259,7 +260,7 @@ class ExecutionHistory:
         mark.before.note(mark.touched)
         outputs = tuple(self.values.value_by_slot.get(slot) for slot in slots)
         self._undo[mark.position] = mark.before
-        self._outcomes[mark.position] = StepOutcome(outputs, mark.inputs, mark.before, mark.before.over(mark.inputs))
+        self._outcomes[mark.position] = StepOutcome(outputs, mark.inputs, mark.before, mark.before.state_after(mark.inputs))
 
     # ------------------------------------------------------------------ back
     def obstacle(self, position: int) -> str:
@@ -282,9 +283,9 @@ class ExecutionHistory:
         return ''
 
     def _irrevocable(self, step: Step) -> str:
-        """The reason why the run cannot go back over a step that ran unobserved; '' if it can.
+        """The reason why the run cannot go back over a step that ran at full speed; '' if it can.
 
-        What it gave stands, if it was kept. A handle, or what was read from a variable, can be had again.
+        Kept outputs are reused. A handle, or the value of a variable, can be read again.
         """
         if _reads(step):
             return ''
@@ -295,7 +296,7 @@ class ExecutionHistory:
         return ''
 
     def go_back(self, position: int, failed: bool = False) -> None:
-        """Put everything as it was before the step at `position`, which has no obstacle; `failed`: the one at the present
+        """Undo the steps from `position` on, which has no obstacle; `failed`: the step at the current
         position has raised."""
         for index in range(self.position if failed else self.position - 1, position - 1, -1):
             self._take_back(index)
@@ -324,13 +325,13 @@ class ExecutionHistory:
 
 
 def has_effects(step: Step) -> bool:
-    """Whether a step changes anything beside its outputs, or depends on it."""
+    """Whether a step is stateful."""
     definition = step.op.definition
     return definition.in_execution or definition.stateful or definition.python
 
 
 def _reads(step: Step) -> bool:
-    """Whether a step only gives a handle, or what is in a variable."""
+    """Whether a step only returns a handle, or reads a variable."""
     kinds = [t.dtype is resource for t in step.op.outputs]
     return not step.op.definition.python and bool(kinds) and (
         all(kinds) or any(t.dtype is resource for t in step.op.inputs))

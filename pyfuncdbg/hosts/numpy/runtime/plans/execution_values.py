@@ -1,6 +1,6 @@
-"""Values by slot of a plan that runs step by step, kept or recomputable.
+"""Values by slot of a plan that runs step by step, stored or recomputable.
 
-The executor writes it, on the thread of the run.
+The executor updates it, on the thread of the run.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SlotValues:
     """Values by slot.
 
     Attributes:
-        value_by_slot: Those that are there.
+        value_by_slot: The stored values.
     """
 
     __slots__ = ('_made_by', '_plan', 'value_by_slot')
@@ -28,21 +28,21 @@ class SlotValues:
 
     def load(self, feeds: Sequence[Any], names: Mapping[str, Any] | None = None,
              live: Mapping[str, int] | None = None) -> None:
-        """Take over what a plan is given, and the locals that hold more."""
+        """Store the feeds of a plan, and the values in its locals."""
         slots = self._plan.slots
         self.value_by_slot.update((slots[id(t)], value) for t, value in zip(self._plan.feeds, feeds, strict=True))
         if names is not None and live is not None:
             self.value_by_slot.update((slot, names[name]) for name, slot in live.items() if name in names)
 
     def keep(self, step: Step, outputs: Sequence[Any]) -> None:
-        """The outputs of a step."""
+        """Store the outputs of a step."""
         values = self.value_by_slot
         for slot, value in zip(step.outputs, outputs, strict=True):
             if slot >= 0:
                 values[slot] = value
 
     def forget(self, step: Step) -> None:
-        """The step has not run."""
+        """Remove the outputs of a step."""
         for slot in step.outputs:
             self.value_by_slot.pop(slot, None)
 
@@ -59,7 +59,7 @@ class SlotValues:
         """The slot of a tensor.
 
         Raises:
-            KeyError: It is not in this run.
+            KeyError: It is not part of this run.
         """
         slot = self._plan.by_name.get(tensor)
         if slot is None:
@@ -67,15 +67,15 @@ class SlotValues:
         return slot
 
     def get(self, slot: int, name: str, position: int) -> Any:
-        """A value; one that was dropped is computed again, and kept, if all that it comes from is there or pure.
+        """A value; a dropped one is recomputed and stored, if its inputs are available and all ops pure.
 
         Args:
-            slot: Whose.
+            slot: Its slot.
             name: Of the tensor, for messages.
             position: Steps from here on have not run.
 
         Raises:
-            KeyError: It was not computed yet, or was dropped and is not pure.
+            KeyError: It was not computed yet, or was dropped and cannot be recomputed.
         """
         value = self.value_by_slot.get(slot, self)
         if value is not self:
@@ -93,7 +93,7 @@ class SlotValues:
         return self.value_by_slot[slot]
 
     def obtainable(self, slot: int, position: int) -> bool:
-        """Whether `get` would give a value that is there before the step at `position`."""
+        """Whether `get` returns the value before the step at `position`."""
         index = self._maker(slot)
         if index is None:
             return slot in self.value_by_slot
@@ -103,7 +103,7 @@ class SlotValues:
         return slot in self.value_by_slot or (_pure(step) and all(self.obtainable(s, position) for s in step.inputs))
 
     def settle(self, slot: int, position: int) -> None:
-        """Before a value is replaced: have what was computed from it, and dropped, as it was."""
+        """Recompute dropped values that depend on a value, before it is replaced."""
         reached = {slot}
         for step in self._plan.steps[:position]:
             if reached.isdisjoint(step.inputs):
@@ -114,7 +114,7 @@ class SlotValues:
                     self.get(output, '', position)
 
     def _maker(self, slot: int) -> int | None:
-        """Index of the step that makes a slot; None for what was given or is constant."""
+        """Index of the step that computes a slot; None for feeds and constants."""
         if self._made_by is None:
             self._made_by = {output: index for index, step in enumerate(self._plan.steps) for output in step.outputs
                              if output >= 0}

@@ -1,8 +1,8 @@
 """Stepwise executor of a plan, which a cursor pauses and moves; and the execution of a plan for a program.
 
 A plan hands over to it after a Python call when a pause was requested; with hooks on op calls a run starts in it. It
-runs on the thread of the run. Same kernels, same order, same values as the plan. A kernel's error becomes the program's
-error, which names the node, inside the run's own call, so that hooks on runs see that error too.
+runs on the thread of the run, with the kernels, order and values of the plan. A kernel's error becomes the program's
+error, which names the node, within the run's call, so that hooks on runs see it too.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def execute(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a plan at full speed, or step by step if a hook watches ops. The caller has turned NumPy's warnings off."""
+    """Run a plan at full speed, or step by step if a hook watches ops. NumPy's warnings are off."""
     if hooks.op or execution.paused:
         return Executor(plan, execution).start(values)
     outer, execution.feeds = execution.feeds, values
@@ -40,13 +40,13 @@ def execute(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> 
 
 
 def take_over(plan: CompiledPlan, execution: Execution, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Go on step by step where a plan stopped; `names` are its locals."""
+    """Continue a stopped plan step by step; `names` are its locals."""
     executor = Executor(plan, execution)
     executor.history.values.load(execution.feeds, names, plan.live[position])
     executor.history.position = position
     mark, execution.marked = execution.marked, None
     if mark is not None and mark.plan is plan and mark.position == position - 1:
-        executor.history.ran_since(mark)
+        executor.history.record_marked(mark)
     return executor.run()
 
 
@@ -54,9 +54,9 @@ class Executor:
     """Stepwise execution of a plan: the `RunNodes` of its cursor.
 
     Attributes:
-        execution: What it is part of.
-        history: What ran. Everything is kept, so that a rewind has it, unless all hooks are passive: then
-            nothing can rewind, and memory that is used again at once costs a tenth of memory that was never touched.
+        execution: Of the run.
+        history: The executed steps. All values are kept for a rewind, unless all hooks are passive: then
+            there is no rewind, and memory that is reused at once costs a tenth of new memory.
     """
 
     __slots__ = ('_dropping', '_plan', '_watching', 'execution', 'history')
@@ -76,7 +76,7 @@ class Executor:
         return self.run()
 
     def run(self) -> tuple[Any, ...]:
-        """Run from the position; a cursor is the control of the run meanwhile."""
+        """Run from the position, under the control of a cursor."""
         execution = self.execution
         cursor = RunCursor(self, self.history, execution.run)
         if execution.paused:
@@ -95,7 +95,7 @@ class Executor:
         return tuple((copy_feed if id(t) in fed else copy_value)(values[slots[id(t)]]) for t in self._plan.fetches)
 
     def execute(self, cursor: RunCursor, index: int) -> int:
-        """Run a step; the index of the next."""
+        """Run a step; returns the index of the next."""
         execution, step = self.execution, self._plan.steps[index]
         if hooks.op is not self._watching:
             self._watching = hooks.op
@@ -106,7 +106,7 @@ class Executor:
             execution.failed = step
             raise
         finally:
-            if execution.paused:                # asked for in a call of the step
+            if execution.paused:                # requested in a call of the step
                 self._pause(cursor, index + 1)
         if self._dropping:
             for slot in self._plan.ends.get(index, ()):
@@ -127,14 +127,14 @@ class Executor:
             return
         if self._dropping or not has_effects(step):
             values.keep(step, self.outputs(index, step, inputs))
-        elif history.stood(index, step, inputs):
+        elif history.reuse_outcome(index, step, inputs):
             cursor.entering = False
             return
         else:
             if cursor.entering and cursor.on_pause is not None:
                 cursor.entering = False
                 self.execution.pause(cursor.on_pause)
-            values.keep(step, history.ran(index, step, inputs, lambda: self.outputs(index, step, inputs)))
+            values.keep(step, history.run_with_undo(index, step, inputs, lambda: self.outputs(index, step, inputs)))
         self.report_gradients(step, values.value_by_slot)
 
     def report_gradients(self, step: Step, values: Mapping[int, Any]) -> None:
@@ -145,7 +145,7 @@ class Executor:
             group.report(self.execution, incoming, outgoing, record)
 
     def outputs(self, index: int, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Run a step's kernel, in an op call where a hook watches those."""
+        """Run a step's kernel, as an op call if a hook watches ops."""
         definition = step.op.definition
         extra = {'record': True} if step.recorded else {}
 
@@ -173,19 +173,19 @@ class Executor:
 
     @property
     def outer(self) -> Graph | None:
-        """The graph that the plan's is a part of."""
+        """The graph that contains the plan's graph."""
         return self._plan.graph.outer
 
     def boundary(self, position: int) -> int:
-        """The position; at the end of a branch or iteration one beyond it: the node after those comes next."""
+        """The position; one beyond it at the end of a branch or iteration, where the outer node's successor is next."""
         return position + 1 if self._plan.graph.place and position == len(self._plan.steps) else position
 
     def remark(self) -> str:
-        """Nothing."""
+        """Do nothing."""
         return ''
 
     def look(self) -> RunView | None:
-        """The plan inside of the step that runs now."""
+        """The nested plan in the current step."""
         return innermost(self.execution)
 
     def keeps_result(self, index: int) -> bool:
@@ -193,16 +193,16 @@ class Executor:
         return self._plan.steps[index].op.definition.python and self.history.keeps_result(index)
 
     def undo(self, position: int, failed: bool) -> None:
-        """Put everything as it was before a step."""
+        """Undo a step and those after it."""
         self.execution.failed = None
         self.history.go_back(position, failed)
 
     def forget(self, index: int, below: bool = False) -> None:
-        """Discard the outcome of a step; `below`: and of those that depend on it."""
+        """Discard the outcome of a step; with `below` also of those that depend on it."""
         self.history.forget_below(index) if below else self.history.forget(index)
 
     def put(self, tensor: str, value: Any) -> None:
-        """Replace a value; values computed from the old one stay."""
+        """Replace a value; values that depend on the old one stay."""
         values = self.history.values
         values.settle(values.slot(tensor), self.history.position)
         values.value_by_slot[values.slot(tensor)] = value
@@ -217,7 +217,7 @@ def _plain_function(step: Step) -> Callable[..., tuple[Any, ...]]:
 
 
 def innermost(execution: Execution) -> RunView | None:
-    """Position of the innermost plan of an execution that is under way on this thread; a run at full speed keeps no records
+    """Position of the innermost active plan of an execution on this thread; a run at full speed keeps no records
     for it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -231,10 +231,10 @@ def innermost(execution: Execution) -> RunView | None:
 
 
 def mark_of_call(execution: Execution) -> CallMark | None:
-    """State before the Python call that a plan at full speed is at; None in one that runs step by step."""
+    """State before the current Python call of a plan at full speed; None in one that runs step by step."""
     earlier = execution.marked
     if execution.touched is not None and (earlier is None or execution.touched is not earlier.touched):
-        return None                             # a step around this one keeps its own books
+        return None                             # an outer executor has its own history
     view = innermost(execution)
     if not isinstance(view, ExecutionHistory):
         return None
@@ -264,11 +264,11 @@ def run_plan(plan: CompiledPlan, execution: Execution, values: Sequence[Any],
     """The results of a plan.
 
     Args:
-        plan: What to run.
-        execution: What it is part of.
-        values: Those of its feeds.
-        error_of: Makes the program's error of what a kernel raised, or completes that, and of the node.
-        pooled: Runs it where it is not to be run step after step on this thread.
+        plan: The plan.
+        execution: Of the run.
+        values: Values of its feeds.
+        error_of: Makes the program's error from a kernel's exception and the node.
+        pooled: Runs it in parallel, timed or with a deadline; None: serially on this thread.
 
     Raises:
         OpError: A node failed.
@@ -284,4 +284,4 @@ def run_plan(plan: CompiledPlan, execution: Execution, values: Sequence[Any],
             raise
         raise raised from raised.__cause__ or error
     finally:
-        raised = None                           # its traceback leads here: a cycle that would keep the run's arrays
+        raised = None                           # its traceback refers to this frame: a cycle with the run's arrays

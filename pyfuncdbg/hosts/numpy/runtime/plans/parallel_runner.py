@@ -1,10 +1,10 @@
 """Parallel runner of a plan's steps on several threads, for sessions with `inter_op_parallelism_threads`.
 
-The thread of the run takes part, so a run inside of a call never waits for a thread. Runs with a deadline, and those whose
-steps are timed, go this way too, on their one thread.
+The thread of the run takes part, so a nested run never waits for a thread. Runs with a deadline, and those with
+timed steps, use it too, on one thread.
 
-A step runs as soon as it is ready. In its schedule, steps that write to a variable keep their place among those that use
-it, and in functions all steps with effects keep theirs, so the result is that of the serial order.
+A step runs as soon as it is ready. Steps that write to a variable keep their order relative to those that use
+it, and in functions all steps with effects keep their order, so the result is that of serial execution.
 """
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
 
 
 class StepOrder:
-    """Dependencies between the steps of a plan. Made once for a plan.
+    """Dependencies between the steps of a plan, computed once.
 
     Attributes:
-        waits: How many steps each step waits for.
-        followers: For each step those that wait for it.
-        uses: How many steps take each slot; fetched ones count once more.
+        waits: Number of steps that each step waits for.
+        followers: For each step the steps that wait for it.
+        uses: Number of steps that use each slot, plus one for fetched slots.
     """
 
     __slots__ = ('followers', 'uses', 'waits')
@@ -67,7 +67,7 @@ class StepOrder:
 
 
 class _Chains:
-    """The steps that use each variable, by the slot of its handle."""
+    """Dependencies through variables, by the slot of the handle."""
 
     def __init__(self) -> None:
         self._wrote: dict[int, int] = {}
@@ -91,11 +91,11 @@ class _Chains:
 
 
 class RunProgress:
-    """Progress of one run of a plan. Its owner takes care that one thread at a time uses it.
+    """Progress of one run of a plan. Its owner serializes access.
 
     Attributes:
-        ready: Steps that can begin, the earliest first (a heap).
-        done: Steps that have ended, in the order of their ends.
+        ready: Ready steps, the earliest first (a heap).
+        done: Finished steps, in order of completion.
     """
 
     __slots__ = ('_order', '_uses', '_waits', 'done', 'ready')
@@ -109,11 +109,11 @@ class RunProgress:
         self.done: list[int] = []
 
     def next(self) -> int:
-        """The step to begin."""
+        """The next step to begin."""
         return heappop(self.ready)
 
     def finish(self, index: int) -> int:
-        """A step has ended; how many became ready."""
+        """Record the end of a step; returns the number of steps that became ready."""
         self.done.append(index)
         count = len(self.ready)
         for follower in self._order.followers[index]:
@@ -123,7 +123,7 @@ class RunProgress:
         return len(self.ready) - count
 
     def drop(self, step: Step, values: dict[int, Any]) -> None:
-        """Forget the values that no later step needs."""
+        """Drop the values that no later step needs."""
         for slot in dict.fromkeys(step.inputs):
             self._uses[slot] -= 1
             if not self._uses[slot]:
@@ -137,10 +137,10 @@ _orders: weakref.WeakKeyDictionary[CompiledPlan, StepOrder] = weakref.WeakKeyDic
 
 
 class ThreadPool:
-    """The threads of one session, beside those that its runs are called on. They end with it.
+    """Worker threads of one session, which end with it.
 
     Args:
-        size: How many steps of a run may overlap.
+        size: Most overlapping steps of a run.
     """
 
     def __init__(self, size: int) -> None:
@@ -148,22 +148,22 @@ class ThreadPool:
         self._threads = ThreadPoolExecutor(size - 1, thread_name_prefix='pyfuncdbg session') if size > 1 else None
 
     def help(self, work: Any, count: int) -> list[Future[None]]:
-        """Let threads do `work`, as many as there are but `count` at most, each in a copy of the caller's context."""
+        """Run `work` on up to `count` threads, each in a copy of the caller's context."""
         if self._threads is None:
             return []
         return [self._threads.submit(contextvars.copy_context().run, work) for _ in range(min(self.size - 1, count))]
 
     def close(self) -> None:
-        """End the threads; a step that runs is waited for, unless one of them calls."""
+        """End the threads; waits for running steps, unless called by one of them."""
         if self._threads is not None:
             self._threads.shutdown(wait=not threading.current_thread().name.startswith('pyfuncdbg session'))
 
 
 class StepExecution(Execution):
-    """The execution that one thread's steps of a run get. What the run's steps share is the run's own.
+    """The execution for the steps of one thread of a run; shares the run's state.
 
     Attributes:
-        control: How a debugger steers what runs on this thread.
+        control: Control of this thread's steps for a debugger.
     """
 
     __slots__ = ('_pooled_run', 'control', 'index')
@@ -189,7 +189,7 @@ class StepExecution(Execution):
 
 
 class ParallelControl:
-    """The control of a run on several threads: each thread steers what it runs."""
+    """Control of a run on several threads: each thread controls its own steps."""
 
     __slots__ = ('_pooled_run',)
 
@@ -214,9 +214,9 @@ class PooledRun:
     """One run of a plan.
 
     Attributes:
-        execution: What it is part of.
+        execution: Of the run.
         value_by_slot: Values by slot.
-        executions: By the ids of the threads that take part.
+        executions: By id of the participating threads.
     """
 
     def __init__(self, plan: CompiledPlan, execution: Execution, pool: ThreadPool, timing: StepTimes | None = None) -> None:
@@ -235,15 +235,15 @@ class PooledRun:
         self._dropping = hooks.passive
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The results.
+        """Run the plan; the results.
 
         Raises:
-            DeadlineExceededError: The run's time is over before the last step has begun.
-            Exception: What the first step raised that failed; no other begins then, and those that run are waited for.
+            DeadlineExceededError: The deadline passed before the last step began.
+            Exception: Of the first step that failed; no other begins then, and running ones are awaited.
         """
         plan, execution = self._plan, self.execution
         execution.feeds = values
-        if execution.paused:                    # a debugger steps from the beginning
+        if execution.paused:                    # a debugger steps from the start
             return Executor(plan, execution).start(values)
         self.value_by_slot.update((plan.slots[id(t)], value) for t, value in zip(plan.feeds, values, strict=True))
         before = execution.steer(ParallelControl(self))
@@ -257,7 +257,7 @@ class PooledRun:
             try:
                 raise self._error
             finally:
-                self._error = None              # its traceback leads here: a cycle
+                self._error = None              # its traceback refers to this frame: a cycle
         if self._pause is not None:
             return self._handed_over(self._pause)
         fed = {id(t) for t in plan.feeds}
@@ -265,7 +265,7 @@ class PooledRun:
                      for t in plan.fetches)
 
     def _settle(self, helpers: Sequence[Future[None]]) -> None:
-        """Wait until no thread works for this run any more; Ctrl-C meanwhile ends it."""
+        """Wait until no thread works for this run; Ctrl-C ends it."""
         for helper in helpers:
             while not helper.cancel() and not helper.done():
                 try:
@@ -275,21 +275,21 @@ class PooledRun:
 
     # ------------------------------------------------------------------ on each thread
     def _work(self) -> None:
-        """Run steps until there are no more to begin. What ends it early stops the others too."""
+        """Run steps until none remains. An exception stops the other threads too."""
         execution = StepExecution(self, self.execution)
         outer = numpy_errstate.state.set(numpy_errstate.IGNORE)
         self.executions[threading.get_ident()] = execution
         try:
             while (index := self._next_step(execution)) is not None:
                 self._step(execution, index)
-        except BaseException as error:          # Ctrl-C while this thread waits: the others end what they are at
+        except BaseException as error:          # Ctrl-C while this thread waits: the others finish their step
             self._fail(error, None)
         finally:
             del self.executions[threading.get_ident()]
             numpy_errstate.state.reset(outer)
 
     def _next_step(self, execution: StepExecution) -> int | None:
-        """A step that this thread is to run; None when it has nothing more to do."""
+        """The next step for this thread, waiting for one; None at the end."""
         with self._changed:
             while not self._stopped():
                 if self._progress.ready:
@@ -311,7 +311,7 @@ class PooledRun:
         try:
             execution.check_deadline()
             self._run(execution, index, step)
-        except BaseException as error:          # of the step, Ctrl-C and the user's abort among them: it ends the run
+        except BaseException as error:          # any error of the step, Ctrl-C and an abort included
             self._fail(error, execution.failed or step, index)
             return
         with self._changed:
@@ -338,7 +338,7 @@ class PooledRun:
         executor.report_gradients(step, self.value_by_slot)
 
     def _fail(self, error: BaseException, step: Step | None, index: int = -1) -> None:
-        """The first failure is the run's."""
+        """Record the first failure of the run."""
         with self._changed:
             self._running.discard(index)
             if self._error is None:
@@ -349,19 +349,19 @@ class PooledRun:
 
     # ------------------------------------------------------------------ for debuggers
     def arranged(self, last: int) -> tuple[CompiledPlan, int]:
-        """The plan with the steps that are done first, then `last`, then the others; and the place of `last`."""
+        """The plan reordered: finished steps, then `last`, then the others; and the index of `last`."""
         with self._changed:
             finished = set(self._progress.done) - {last}
         rest = [index for index in range(len(self._plan.steps)) if index != last and index not in finished]
         return self._plan.arranged([*sorted(finished), last, *rest]), len(finished)
 
     def _handed_over(self, pause: _Pause) -> tuple[Any, ...]:
-        """Go on step by step, on the thread of the run."""
+        """Continue step by step, on the thread of the run."""
         plan, place = self.arranged(pause.after)
         executor = Executor(plan, self.execution)
         executor.history.values.value_by_slot.update(self.value_by_slot)
         executor.history.position = place + 1
         if pause.marked is not None:
-            executor.history.ran_since(replace(pause.marked, plan=plan, position=place))
+            executor.history.record_marked(replace(pause.marked, plan=plan, position=place))
         self.execution.pause(pause.on_pause)
         return executor.run()

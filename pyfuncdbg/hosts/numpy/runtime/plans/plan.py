@@ -1,7 +1,7 @@
 """Plan: the nodes that one set of fetches needs, as straight-line Python.
 
-One local per tensor, kernels as names, `del` after the last use. `Session.run` and traced functions compile a plan once
-and call it; `executor` walks the same steps one by one when a pause is requested.
+One local per tensor, kernels as globals, `del` after the last use. `Session.run` and traced functions compile a plan once
+and call it; `executor` runs the same steps one by one when a pause is requested.
 """
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class CompiledPlan:
         feeds: The fed tensors; `execute` takes their values in this order.
         fetches: The fetched tensors; `execute` returns their values in this order.
         slots: The slot of every tensor that has a value in this plan.
-        constants: Values by slot that are known before the run.
-        source: The text of the plan.
-        live: For each position at which it may be left, which slot each local holds.
-        during: For each step that calls Python, which slot each local holds meanwhile.
-        ends: For each step the slots that nothing after it needs, but for fed values and constants.
-        watched: Site and function of the steps without effects that were executed as calls, by index.
+        constants: Static values by slot.
+        source: Its Python source.
+        live: For each position at which it may be left, the slot of each local.
+        during: For each step that calls Python, the slot of each local during the call.
+        ends: For each step the slots that are dead after it, without feeds and constants.
+        watched: Site and function of the steps without effects that ran as calls, by index.
     """
 
     __slots__ = ('__weakref__', '_by_name', '_sites', 'constants', 'during', 'ends', 'feeds', 'fetches', 'function', 'graph',
@@ -89,7 +89,7 @@ class CompiledPlan:
         return CompiledPlan(self.graph, steps, self.feeds, self.fetches, self.slots, self.constants, sharing, hand_over)
 
     def failed_step(self, error: BaseException) -> Step | None:
-        """The step in which an error that came out of `function` was raised: the line of the plan's own frame tells."""
+        """The step that raised an error of `function`, by the line of the plan's frame."""
         traceback = error.__traceback__
         while traceback is not None:
             if traceback.tb_frame.f_code is self.function.__code__:
@@ -99,7 +99,7 @@ class CompiledPlan:
         return None
 
     def step_at(self, line: int) -> int | None:
-        """Index of the step that a line of the source belongs to."""
+        """Index of the step of a source line."""
         lines = self.source.split('\n')
         for number in range(line - 1, -1, -1):
             _, mark, index = lines[number].rpartition('  # ')
@@ -116,13 +116,13 @@ class CompiledPlan:
 
 
 def failed_in(frame: FrameType) -> tuple[CallSite, Run] | None:
-    """The node that has failed in a frame of a function with `step` and `execution`: what debuggers ask about an error."""
+    """The node that failed in a frame of a function with `step` and `execution`, for debuggers."""
     step, execution = frame.f_locals.get('step'), frame.f_locals['execution']
     return (site_of(step.op), execution.run) if step is not None else None
 
 
 def overlaps(plan: CompiledPlan) -> bool:
-    """Whether it has Python calls that may overlap: two or more."""
+    """Whether it has two or more Python calls, which may overlap."""
     return sum(step.op.definition.python for step in plan.steps) > 1
 
 
@@ -133,7 +133,7 @@ def site_of(op: Operation) -> CallSite:
 
 
 def op_site(op: Operation) -> CallSite:
-    """The site of a node as an op: also a Python op has one, around its Python call."""
+    """The site of a node as an op; a Python op has one around its Python call too."""
     sites = op.graph.sites
     site = sites.get(op.serial)
     if site is None:
@@ -147,7 +147,7 @@ def op_site(op: Operation) -> CallSite:
 
 
 def sites_around(graph: Graph) -> tuple[CallSite, ...]:
-    """The nodes that a graph is a part of, outermost first."""
+    """The sites of the nodes that contain a graph, outermost first."""
     sites: list[CallSite] = []
     while graph.outer is not None and len(graph.place) > len(graph.outer.place):
         node = graph.outer.find(graph.place[len(graph.outer.place):-1])
@@ -158,7 +158,7 @@ def sites_around(graph: Graph) -> tuple[CallSite, ...]:
 
 
 def needed_ops(roots: Iterable[Operation], fed: set[int], finished: Collection[Operation] = ()) -> list[Operation]:
-    """The ops that must run for `roots`, in order of creation; nothing behind a fed tensor, and none that is done."""
+    """The ops that must run for `roots`, in dependency order, without inputs of fed tensors and finished ops."""
     needed: set[Operation] = set()
     recording: set[Operation] = set()           # must run for their record, even if their outputs are fed
     stack = list(roots)
@@ -174,10 +174,10 @@ def needed_ops(roots: Iterable[Operation], fed: set[int], finished: Collection[O
 
 
 def in_order(ops: set[Operation]) -> list[Operation]:
-    """The ops in dependency order: by creation, but for inputs that were made later.
+    """The ops in dependency order: in order of creation, except for inputs that were added later.
 
     Raises:
-        InvalidArgumentError: Some need each other.
+        InvalidArgumentError: There is a cycle.
     """
     ordered = sorted(ops, key=lambda op: op.serial)
     position = {op: i for i, op in enumerate(ordered)}
@@ -203,18 +203,18 @@ def compile_plan(graph: Graph, roots: Iterable[Operation], feeds: Sequence[Symbo
 
     Args:
         graph: The graph.
-        roots: Ops that must run, beside those that the fetches need.
-        feeds: Tensors whose values are given.
-        fetches: Tensors whose values are wanted.
-        protect: Fetched arrays are the caller's own, to write to.
-        hand_over: Goes on with a plan that is left after a Python call.
+        roots: Ops that must run, besides those that the fetches need.
+        feeds: The fed tensors.
+        fetches: The fetched tensors.
+        protect: The caller may write to fetched arrays.
+        hand_over: Continues a plan that is left after a Python call.
         gradients: The backward steps to report as calls.
-        finished: Ops that have run already, whose outputs are fed where they are needed.
-        merge: Whether equal calls without effect are made once.
+        finished: Ops that have run already, whose needed outputs are fed.
+        merge: Whether equal stateless calls are merged.
     """
     fed = {id(t) for t in feeds}
     ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed, finished)
-    if graph.building_function:                 # a session asks for all of its graph
+    if graph.building_function:                 # a session places its whole graph
         check_function(ops)
     needed_ids = {id(t) for op in ops for t in op.inputs} | {id(t) for t in fetches}
     slots: dict[int, int] = {}
@@ -261,13 +261,13 @@ def _bind_kernel(op: Operation, needed_ids: Collection[int]) -> Kernel:
 
 def _completed_gradients(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed: set[int]) -> dict[Operation,
                                                                                                    tuple[GradientStep, ...]]:
-    """For each op, the backward steps whose results are all there once it has run."""
+    """For each op, the backward steps whose results are complete after it."""
     position = {op: i for i, op in enumerate(ops)}
     after: dict[Operation, tuple[GradientStep, ...]] = {}
     for step in gradients:
         producers = [t.op for t in step.outgoing if t is not None and t.op in position]
         incoming = [t.op for t in step.incoming if t is not None and t.op in position]
-        # Zeros for an output without a gradient are left out of the plan where the rule does not use them.
+        # Unused zeros for an output without a gradient are not in the plan.
         if producers and all(t is None or t.op in position or id(t) in fed or t.op.type == ZEROS for t in step.incoming):
             last = max([*producers, *incoming], key=position.__getitem__)
             after[last] = (*after.get(last, ()), step)
@@ -275,9 +275,9 @@ def _completed_gradients(ops: Sequence[Operation], gradients: Sequence[GradientS
 
 
 def doubles(ops: Sequence[Operation], fed: Collection[int]) -> dict[Operation, Operation]:
-    """For each node that another replaces, that other, which comes earlier in `ops`; `fed` are ids of fed tensors.
+    """For each redundant node the earlier node in `ops` that replaces it; `fed` are ids of fed tensors.
 
-    As TensorFlow does, but for calls of stateless Python functions only: others are not worth it. Nodes that compute their
+    Common subexpression elimination as in TensorFlow, but for stateless Python functions only. Nodes that compute their
     inputs may be duplicates themselves.
     """
     tokens = Counter(op.attrs['token'] for op in ops if _is_call(op))
@@ -299,14 +299,14 @@ def _is_call(op: Operation) -> bool:
 
 
 class _Search:
-    """Value numbering: nodes that compute the same have equal keys."""
+    """Value numbering: equivalent nodes have equal keys."""
 
     def __init__(self, fed: Collection[int]) -> None:
         self._fed = fed
         self._keys: dict[Operation, Any] = {}
 
     def key(self, op: Operation) -> Any:
-        """A key of the node; of one with effects, itself."""
+        """The key of a node; for a stateful one the node itself."""
         key = self._keys.get(op)
         if key is None:
             key = self._keys[op] = self._make_key(op)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PlanParts(Protocol):
-    """The parts of a plan that its text is written from; see `plan.CompiledPlan`."""
+    """The parts of a plan that its source is generated from; see `plan.CompiledPlan`."""
 
     steps: tuple[Step, ...]
     feeds: tuple[SymbolicTensor, ...]
@@ -27,14 +27,14 @@ class PlanParts(Protocol):
 
 
 class PlanSource:
-    """Writes one plan.
+    """Generator of one plan's source.
 
     Attributes:
         text: The source of `plan(x, r0, r1, ...)`; a comment '  # i' marks the line of step i.
         names: The globals it uses.
-        live: For each position at which the plan may be left: which slot each local holds.
-        during: For each step that calls Python, which slot each local holds meanwhile.
-        ends: For each step the slots of earlier steps' outputs, or its own, that nothing after it needs.
+        live: For each position at which the plan may be left: the slot of each local.
+        during: For each step that calls Python, the slot of each local during the call.
+        ends: For each step the slots of steps' outputs that are dead after it.
     """
 
     def __init__(self, plan: PlanParts, sharing: BufferSharing) -> None:
@@ -73,17 +73,17 @@ class PlanSource:
         return name
 
     def _of(self, slot: int) -> str:
-        """The name that holds a value."""
+        """The name of a slot's value."""
         return f'c{slot}' if slot in self._plan.constants else self._local[slot]
 
     def _name(self, tensor: SymbolicTensor | None) -> str:
-        """The name that holds a tensor's value, 'None' if the plan does not have it."""
+        """The name of a tensor's value, 'None' if it is not in the plan."""
         slot = None if tensor is None else self._plan.slots.get(id(tensor))
         return 'None' if slot is None or (slot not in self._local and slot not in self._plan.constants) else self._of(slot)
 
     # ------------------------------------------------------------------ lines
     def _step(self, index: int, step: Step, ends: Sequence[int]) -> None:
-        """The lines of one step. Without gradient calls a result may take the local of an input that dies here."""
+        """The lines of one step. Without gradient calls a result may reuse the local of an input that dies here."""
         python, dying = step.op.definition.python, []
         if python:
             self.during[index] = {name: slot for slot, name in self._local.items()}
@@ -120,14 +120,14 @@ class PlanSource:
         definition = step.op.definition
         if reused is not None:
             self.names[f'k{index}'] = definition.kernel
-            # 0.04 µs less than by keyword, which NumPy asks for only where a third array might mean something else.
+            # By position: 0.04 µs less than by keyword, which is needed only where a third array is ambiguous.
             place = reused if definition.infix else f'out={reused}'
             return f'{targets[0]} = k{index}({", ".join(arguments)}, {place})'
         if definition.infix and kernel_for(definition, step.op.inputs[0].dtype.array) is not definition.kernel:
             return f'{targets[0]} = {arguments[0]} {definition.infix} {arguments[1]}'
         kernel = step.kernel
         arguments = [*(['x'] if definition.in_execution else []), *arguments]
-        if isinstance(kernel, partial):             # 0.2 µs less than to let it put its keywords together at each call
+        if isinstance(kernel, partial):             # 0.2 µs less than merging its keywords at each call
             for number, (key, value) in enumerate(kernel.keywords.items()):
                 self.names[f'a{index}_{number}'] = value
                 arguments.append(f'{key}=a{index}_{number}')
@@ -152,7 +152,7 @@ class PlanSource:
         return f'{name}(x, ({grads}), ({results}), {self._name(group.record)})'
 
     def _fetched(self, tensor: SymbolicTensor) -> str:
-        """A fetched value as the caller gets it."""
+        """The expression of a fetched value for the caller."""
         slot = self._plan.slots[id(tensor)]
         name = self._of(slot)
         if slot in self._sharing.to_copy:
@@ -170,17 +170,17 @@ def unpack_outputs(recorded: Any) -> tuple[Any, ...]:
 
 
 def copy_value(value: Any) -> Any:
-    """A copy for the caller to write to; a scalar at rank 0, but a string is an array also there."""
+    """A writable copy for the caller; a scalar at rank 0, except strings."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.ndim or value.dtype.hasobject else value[()]
     return value
 
 
 def copy_feed(value: Any) -> Any:
-    """A copy of a fed value; a scalar comes back as an array of rank 0, as from TensorFlow."""
+    """A copy of a fed value; a scalar as an array of rank 0, as in TensorFlow."""
     return np.array(value)
 
 
 def to_scalar(value: Any) -> Any:
-    """A scalar instead of an array of rank 0, but for strings."""
+    """An array of rank 0 as a scalar, except strings."""
     return value if not isinstance(value, np.ndarray) or value.ndim or value.dtype.hasobject else value[()]

@@ -17,7 +17,7 @@ class Step:
         kernel: Its kernel with the attrs bound; takes the execution first if `op.definition.in_execution`.
         inputs: Slots of its inputs.
         outputs: Slots of its outputs, the hidden ones last.
-        recorded: Whether its kernel gets `record=True` and returns a `Recorded`.
+        recorded: Whether its kernel is called with `record=True` and returns a `RecordedResult`.
         gradients: Backward steps whose results are complete after this op, where gradient calls are watched.
     """
 

@@ -1,4 +1,4 @@
-"""`RunMetadata.step_stats`: when each node of a run began and ended, and on which thread. Filled when the run is over."""
+"""`RunMetadata.step_stats`: start, end and thread of each node of a run. Filled when the run is over."""
 from __future__ import annotations
 
 import threading
@@ -25,11 +25,11 @@ class StepTimes:
         self._epoch = time.time_ns() - time.perf_counter_ns()
 
     def add(self, op: Operation, started: int, ended: int) -> None:
-        """A node ran, from one `perf_counter_ns` to another, on this thread."""
+        """Add the execution of a node on this thread, in `perf_counter_ns`."""
         self._ran.append(_Ran(op, started, ended, threading.get_native_id()))
 
     def write(self, metadata: Any, device: str) -> None:
-        """Put what was seen into a RunMetadata; nodes without a device of their own were on `device`."""
+        """Write the times to a RunMetadata; `device` is that of nodes without one."""
         metadata.Clear()
         devices: dict[str, Any] = {}
         for ran in sorted(self._ran, key=lambda ran: ran.started):

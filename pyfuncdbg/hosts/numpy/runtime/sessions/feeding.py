@@ -13,10 +13,10 @@ from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array
 
 
 def feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
-    """The tensor that a key of a feed_dict means.
+    """The tensor for a key of a feed_dict.
 
     Raises:
-        TypeError: It is no tensor of this graph, or names none.
+        TypeError: It is no tensor of this graph, or no name of one.
         ValueError: The tensor may not be fed.
     """
     try:
@@ -30,7 +30,7 @@ def feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:
 
 
 def is_several(key: Any) -> bool:
-    """Whether a key of a feed_dict means several tensors."""
+    """Whether a key of a feed_dict is a structure or composite."""
     return type(key) is not SymbolicTensor and (isinstance(key, tuple) or hasattr(key, 'fed'))
 
 
@@ -38,14 +38,14 @@ def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
     """A feed_dict whose keys may be structures (a tuple of tensors for a tuple of values) and composites.
 
     Raises:
-        TypeError: Not a dict.
+        TypeError: It is no dict.
     """
     if not isinstance(feed_dict, Mapping):
         raise TypeError("FlattenDictItems: 'dict' must be a dictionary or collection.Mapping type object, instead of "
                         f"'{type(feed_dict).__name__}'.")
     flat: dict[Any, Any] = {}
     for key, value in feed_dict.items():
-        if hasattr(key, 'fed'):                     # made of several tensors
+        if hasattr(key, 'fed'):                     # a composite
             flat.update(key.fed(value))
         elif isinstance(key, tuple):
             flat.update(_pair_values(key, value))
@@ -55,7 +55,7 @@ def flat_feeds(feed_dict: Any) -> Mapping[Any, Any]:
 
 
 def _pair_values(key: Any, value: Any) -> list[tuple[Any, Any]]:
-    """Each tensor of a structure of keys, with its value: a list may be the value of one tensor."""
+    """Pairs of key and value for a structure of keys: a list may be the value of one tensor."""
     if hasattr(key, 'fed'):
         return key.fed(value)  # type: ignore[no-any-return]
     if not isinstance(key, (tuple, list)):
@@ -69,9 +69,9 @@ def _pair_values(key: Any, value: Any) -> list[tuple[Any, Any]]:
 
 
 def converter(tensor: SymbolicTensor) -> Callable[[Any], Any]:
-    """The function that turns a fed value into the tensor's NumPy value.
+    """The function that converts a fed value to the tensor's NumPy value.
 
-    The result may share memory with an array that the user gave: it is never written to.
+    The result may share memory with the user's array: it is never written to.
     """
     dtype, sizes = tensor.dtype.array, tensor.shape.sizes
     scalar = dtype.type if sizes == () and dtype.kind in 'fiu' and dtype.isbuiltin == 1 else None

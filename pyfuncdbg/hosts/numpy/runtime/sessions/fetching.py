@@ -22,12 +22,12 @@ class Fetches:
     Args:
         graph: The graph.
         fetches: The structure.
-        elements: What parts of it stood for earlier, by id, with the part itself; is added to.
+        elements: Resolved parts by id, each with the part itself; extended here.
 
     Attributes:
         tensors: The distinct tensors to compute, in order.
         targets: Operations to run for their effect.
-        pack: Puts the values of `tensors` into the user's structure; operations give None.
+        pack: Packs the values of `tensors` in the user's structure; None for operations.
     """
 
     __slots__ = ('pack', 'targets', 'tensors')
@@ -46,7 +46,7 @@ class Fetches:
             known_as = elements.get(id(leaf)) if elements is not None else None
             element = _element(graph, leaf) if known_as is None else known_as[1]
             if elements is not None:
-                elements[id(leaf)] = leaf, element          # the leaf too: an id is of one that lives
+                elements[id(leaf)] = leaf, element          # with the leaf, so that its id stays unique
             if isinstance(element, Operation):
                 self.targets.append(element)
                 places.append(-1)
@@ -59,7 +59,7 @@ class Fetches:
 
 
 def bytes_at_rank_0(value: Any) -> Any:
-    """A fetched value as the caller gets it: one string is bytes, no array."""
+    """A fetched value for the caller: a string of rank 0 as bytes."""
     return value[()] if isinstance(value, np.ndarray) and not value.ndim and value.dtype.hasobject else value
 
 
@@ -67,7 +67,7 @@ def fetch_key(fetches: Any) -> Any:
     """A hashable key: fetches with equal keys have equal plans and results of one structure.
 
     Raises:
-        TypeError: A leaf cannot be hashed, or the keys of a mapping.
+        TypeError: A leaf or a key of a mapping is unhashable.
     """
     if isinstance(fetches, (list, tuple)):
         return type(fetches), *map(fetch_key, fetches)
@@ -84,7 +84,7 @@ def _is_structure(fetches: Any) -> bool:
 
 
 def _expand_composites(fetches: Any) -> Any:
-    """The structure with what is made of several tensors in place of it: `IndexedSlices`."""
+    """The structure with composites, such as `IndexedSlices`, replaced by their fetched form."""
     if not _is_structure(fetches):
         return fetches.fetched() if hasattr(fetches, 'fetched') else fetches
     if any(hasattr(leaf, 'fetched') for leaf in nest.flatten(fetches)):
@@ -93,7 +93,7 @@ def _expand_composites(fetches: Any) -> Any:
 
 
 def _packer(fetches: Any, places: list[int]) -> Pack:
-    """The function from values to the result; the common structures take the short way."""
+    """The function from values to the result; common structures have a fast path."""
     if not _is_structure(fetches):
         return (lambda values: values[0]) if places[0] >= 0 else (lambda values: None)
     if type(fetches) is list:
@@ -108,8 +108,8 @@ def _element(graph: Graph, fetch: Any) -> Any:
     """The tensor or operation of a fetch.
 
     Raises:
-        TypeError: It cannot be fetched at all.
-        ValueError: It names nothing in this graph.
+        TypeError: It has a type that cannot be fetched.
+        ValueError: There is no such element in this graph.
     """
     if fetch is None:
         raise TypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')

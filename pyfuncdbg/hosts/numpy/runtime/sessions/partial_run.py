@@ -1,7 +1,7 @@
 """`Session.partial_run`: one run of a graph in several steps. Each has some of the feeds and some of the fetches.
 
-A node runs once, in the first step in which all it needs is there, whether or not that step asks for it; what later steps
-need is kept. Each step is a run for hooks. On the caller's thread.
+A node runs once, in the first step in which all its inputs are available, even if that step does not fetch it; values
+for later steps are kept. Each step is a run for hooks. On the caller's thread.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _run_error(message: str) -> InvalidArgumentError:
 
 
 class UsedSession(Protocol):
-    """The session of a partial run, as far as a run depends on it."""
+    """Interface of the session of a partial run."""
 
     _closed: bool
     _graph: Graph
@@ -57,7 +57,7 @@ def _usable(session: UsedSession) -> Graph:
 
 
 def _find_feed(graph: Graph, key: Any) -> SymbolicTensor:
-    """A feed that a setup announces: TensorFlow fails to say what is wrong with one."""
+    """A declared feed of a setup, with TensorFlow's generic error."""
     try:
         return feed_tensor(graph, key)
     except TypeError as error:
@@ -65,14 +65,14 @@ def _find_feed(graph: Graph, key: Any) -> SymbolicTensor:
 
 
 class PartialRun:
-    """One run under way.
+    """State of one partial run.
 
     Attributes:
-        elements: The setup's fetches, resolved once: to read what an assignment gave is another node each time.
+        elements: The setup's fetches, resolved once: each resolution of an assignment adds a node.
         waiting: Ops that have not run, in order.
-        values: What is known, by tensor: fed, or given by a node and still of use.
+        values: Values by tensor: fed, or computed and still needed.
         unfed, unfetched: Tensors that steps may still feed and fetch.
-        error: Of a node that its step did not ask for; the next step raises it.
+        error: Of a node that its step did not fetch; the next step raises it.
     """
 
     def __init__(self, graph: Graph, feeds: Sequence[SymbolicTensor], requested: Fetches,
@@ -94,7 +94,7 @@ class PartialRun:
         return not self.unfed and not self.unfetched
 
     def check(self, feeds: Iterable[SymbolicTensor], fetches: Sequence[SymbolicTensor]) -> None:
-        """Refuse a step that the setup did not announce, or that cannot be computed yet; nothing is changed.
+        """Refuse a step that the setup did not declare, or that cannot be computed yet; nothing is changed.
 
         Raises:
             InvalidArgumentError: With TensorFlow's text.
@@ -112,7 +112,7 @@ class PartialRun:
             raise _run_error(f"Fetch {missing.name} can't be computed from the feeds that have been fed so far.")
 
     def _missing(self, fetches: Iterable[SymbolicTensor], pending: set[SymbolicTensor]) -> SymbolicTensor | None:
-        """A tensor still to be fed, that a fetch needs."""
+        """An unfed tensor that a fetch needs."""
         waiting = set(self.waiting)
         stack = [t.op for t in fetches if t not in self.values]
         visited: set[Operation] = set()
@@ -130,7 +130,7 @@ class PartialRun:
         return None
 
     def ready(self) -> list[Operation]:
-        """The waiting ops that can run with what is known, in order."""
+        """The waiting ops whose inputs are available, in order."""
         waiting, can = set(self.waiting), set[Operation]()
         for op in self.waiting:
             if all(t in self.values or (t.op in can and t not in self.unfed) for t in op.inputs) and all(
@@ -139,7 +139,7 @@ class PartialRun:
         return [op for op in self.waiting if op in can]
 
     def plan(self, ops: Sequence[Operation], fetches: Sequence[SymbolicTensor]) -> tuple[CompiledPlan, list[SymbolicTensor]]:
-        """A plan of these ops that gives the fetches and what later ops need, and the tensors it takes."""
+        """A plan of these ops that computes the fetches and the inputs of later ops, and the tensors that it is fed."""
         running = set(ops)
         later = {t for op in self.waiting if op not in running for t in op.inputs} | self.unfetched
         computed = [t for op in ops for t in (*op.outputs, *op.hidden) if t in later]
@@ -149,8 +149,8 @@ class PartialRun:
         plan = compile_plan(self.graph, ops, available, needed, protect=True, hand_over=take_over, finished=self.done)
         return plan, available
 
-    def ran(self, ops: Sequence[Operation], plan: CompiledPlan, results: Sequence[Any]) -> None:
-        """Keep what a plan gave, and drop what is no longer needed."""
+    def store_results(self, ops: Sequence[Operation], plan: CompiledPlan, results: Sequence[Any]) -> None:
+        """Store the results of a plan, and drop values that are no longer needed."""
         self.values.update(zip(plan.fetches, results, strict=True))
         self.done.update(ops)
         self.waiting = [op for op in self.waiting if op not in self.done]
@@ -160,12 +160,12 @@ class PartialRun:
 
 
     def run_rest(self, ops: Sequence[Operation], execution: Execution) -> None:
-        """Run ops that no fetch of this step needs; what one of them raises is for the next step."""
+        """Run ops that no fetch of this step needs; an error of theirs is raised by the next step."""
         if not ops:
             return
         plan, available = self.plan(ops, ())
         try:
-            self.ran(ops, plan, run_plan(plan, execution, [self.values[t] for t in available], session_error))
+            self.store_results(ops, plan, run_plan(plan, execution, [self.values[t] for t in available], session_error))
         except OpError as error:
             self.error = error
 
@@ -178,7 +178,7 @@ class PartialRuns:
         self._under_way: dict[str, PartialRun] = {}
 
     def setup(self, session: UsedSession, fetches: Any, feeds: Any) -> str:
-        """Begin a partial run, as `Session.partial_run_setup`; nodes that need no feed run now."""
+        """Begin a partial run for `Session.partial_run_setup`; nodes that need no feed run now."""
         graph = _usable(session)
         keys = [] if feeds is None else list(feeds) if isinstance(feeds, (list, tuple)) else [feeds]
         tensors = [_find_feed(graph, tensor) for key in keys
@@ -186,7 +186,7 @@ class PartialRuns:
         elements: dict[int, tuple[Any, Any]] = {}
         requested = Fetches(graph, fetches, elements)
         for i, tensor in enumerate(tensors):
-            if any(t is tensor for t in tensors[:i]):  # `in` would ask whether tensors are equal
+            if any(t is tensor for t in tensors[:i]):  # `in` would compare tensors
                 raise _run_error(f'Endpoint "{tensor.name}" fed more than once.')
             if any(t is tensor for t in requested.tensors):
                 raise _run_error(f'{tensor.name} is both fed and fetched.')
@@ -202,7 +202,7 @@ class PartialRuns:
         return handle
 
     def run(self, session: UsedSession, handle: Any, fetches: Any, feed_dict: Any) -> Any:
-        """Run one step, as `Session.partial_run`."""
+        """Run one step for `Session.partial_run`."""
         graph = _usable(session)
         flat: Mapping[Any, Any] = flat_feeds(feed_dict) if feed_dict else {}
         fed = {tensor: converter(tensor)(value) for tensor, value in ((feed_tensor(graph, k), v) for k, v in flat.items())}
@@ -234,7 +234,7 @@ class PartialRuns:
 
     def _step(self, session: UsedSession, name: str, partial: PartialRun, fed: Mapping[SymbolicTensor, Any],
               tensors: Sequence[SymbolicTensor]) -> dict[SymbolicTensor, Any]:
-        """Run what the fetches need, then what else can run now."""
+        """Run the ops that the fetches need, then all others that are ready."""
         partial.unfed -= set(fed)
         partial.values.update((t, np.array(value) if isinstance(value, np.ndarray) else value) for t, value in fed.items())
         partial.unfetched -= set(tensors)
@@ -254,7 +254,7 @@ class PartialRuns:
             partial.values.update(zip(fed, values, strict=True))     # a hook may have changed them
             values_by_tensor.update((t, partial.values[t]) for t in tensors if t in partial.values)
             results = run_plan(plan, execution, [partial.values[t] for t in available], session_error)
-            partial.ran(first, plan, results)
+            partial.store_results(first, plan, results)
             values_by_tensor.update(zip(plan.fetches, results, strict=True))
             partial.run_rest(rest, execution)
             return [copy_value(values_by_tensor[t]) if t in partial.values else values_by_tensor[t] for t in tensors]

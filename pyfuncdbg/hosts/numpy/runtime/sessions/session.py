@@ -1,6 +1,6 @@
 """`tf.compat.v1.Session` and `InteractiveSession`: they run parts of a graph through compiled plans.
 
-On the caller's thread, unless its options say otherwise.
+On the caller's thread, unless its options request threads.
 """
 # long: one class, TensorFlow's `Session`; a third of it is documentation
 from __future__ import annotations
@@ -45,11 +45,11 @@ _LOCAL_DEVICES = Devices()
 
 
 class _Entry:
-    """A plan with what surrounds it: the conversion of feeds and the packing of results.
+    """Cache entry: a plan with the conversion of feeds and the packing of results.
 
     Attributes:
-        version: Of the graph it was compiled for.
-        feed_places: Places of the values that count, where a tensor is fed twice; None for all.
+        version: Of the graph that it was compiled for.
+        feed_places: Indices of the values to use, where a tensor is fed twice; None for all.
         nested: Whether keys of the feed_dict are structures.
         strings: Whether a fetch is of strings.
         fetches_key: The fetches, which live as long as the key that holds their ids.
@@ -78,15 +78,15 @@ def _convert(convert: Callable[[Any], Any], value: Any) -> Any:
 
 
 class BaseSession:
-    """Base session: runs operations and evaluates tensors of one graph. Variables have their values here.
+    """Base session: runs operations and evaluates tensors of one graph. It has the values of variables.
 
     Args:
-        target: '' for this process, or that of a server in it.
+        target: '' for this process, or the target of a server in it.
         graph: The graph; by default the current default graph.
         config: A ConfigProto. With `inter_op_parallelism_threads=n` up to n Python functions of a run overlap.
 
     Raises:
-        NotFoundError: No such target.
+        NotFoundError: There is no such target.
         TypeError: `graph` is no graph.
     """
 
@@ -103,7 +103,7 @@ class BaseSession:
         self.sess_str = target.encode()
         self._config = config
         self._closed = False
-        self._resources: dict[Any, Any] = {}        # of a session on a server: made when it first runs
+        self._resources: dict[Any, Any] = {}        # of a session on a server: replaced at its first run
         if not self._options.folds:
             self._resources[UNFOLDED] = True
         self._target, self._placed = target, 0
@@ -111,7 +111,7 @@ class BaseSession:
         self._last: tuple[Any, tuple[Any, ...], bool, _Entry] | None = None
         self._lock = new_lock()
         self._partial = PartialRuns()
-        # One test finds a run without any of these.
+        # One test for a run without any of these.
         self._pools = Pools(self._options) if self._options.timeout or max(self._options.threads) > 1 else None
 
     # ------------------------------------------------------------------ running
@@ -126,12 +126,12 @@ class BaseSession:
             run_metadata: A RunMetadata, which gets the times.
 
         Returns:
-            The values in the structure of `fetches`: arrays that are the caller's own, NumPy scalars at rank 0, None for
+            The values in the structure of `fetches`: arrays that the caller may write to, NumPy scalars at rank 0, None for
             operations.
 
         Raises:
             RuntimeError: The session is closed, or the graph is empty.
-            TypeError, ValueError: What was asked for or fed is not of this graph, or of a wrong shape or type.
+            TypeError, ValueError: A fetch or feed is not of this graph, or of a wrong shape or type.
             OpError: A node failed.
         """
         try:
@@ -156,7 +156,7 @@ class BaseSession:
         return entry.pack(results if not entry.strings else [bytes_at_rank_0(value) for value in results])
 
     def _execute_as(self, entry: _Entry, values: list[Any], options: Any, metadata: Any) -> tuple[Any, ...]:
-        """Run with settings other than the usual ones."""
+        """Run with non-default settings."""
         if metadata is not None:
             metadata.ParseFromString(b'')
         pools = self._pools or Pools(self._options)
@@ -196,8 +196,8 @@ class BaseSession:
         last = self._last
         if last is not None and last[0] is fetches and last[1] == feeds and last[3].version == graph.version and (
                 last[2] is bool(hooks.gradient)):
-            return last[3]                      # a loop asks for one thing again and again: nothing is hashed
-        if feeds and any(map(is_several, feeds)):       # the value says how many of its tensors are fed
+            return last[3]                      # a loop repeats the same run: nothing is hashed
+        if feeds and any(map(is_several, feeds)):       # the value decides how many of its tensors are fed
             feeds = (is_several, *flat_feeds(feed_dict))
         fetches_key = tuple(fetches) if type(fetches) is list else fetches
         try:
@@ -229,7 +229,7 @@ class BaseSession:
         requested = Fetches(graph, fetches)
         keys = flat_feeds(feed_dict) if feed_dict else {}
         feeds = [feed_tensor(graph, key) for key in keys]
-        last = {id(t): i for i, t in enumerate(feeds)}      # a tensor that is named twice gets the later value
+        last = {id(t): i for i, t in enumerate(feeds)}      # a tensor that is fed twice gets the later value
         feed_places = None if len(last) == len(feeds) else sorted(last.values())
         converters, feeds = [converter(t) for t in feeds], feeds if feed_places is None else [feeds[i] for i in feed_places]
         plan = compile_plan(graph, requested.targets, feeds, requested.tensors, protect=True, hand_over=take_over,
@@ -238,11 +238,11 @@ class BaseSession:
         return _Entry(plan, converters, feed_places, requested.pack, any(map(is_several, feed_dict or ())), fetches)
 
     def _place(self) -> None:
-        """See that each node of the graph has a device that is there.
+        """Check that the device of each node of the graph is available.
 
         Raises:
-            InvalidArgumentError: One has not.
-            UnavailableError: The session's server is not of this process.
+            InvalidArgumentError: One is not.
+            UnavailableError: The session's server is not in this process.
         """
         if self._target and type(self._resources) is dict:
             self._resources = server.Resources(self._target, self._resources)
@@ -282,28 +282,28 @@ class BaseSession:
         return hide_own_frames(call_without_feeds if feed_list is None else call)
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
-        """Begin a run in several steps; what needs no feed runs now.
+        """Begin a partial run; nodes that need no feed run now.
 
         Args:
-            fetches: All that the steps will fetch, and operations to run as soon as they can.
-            feeds: All tensors that they will feed.
+            fetches: All fetches of the steps, and operations to run as soon as possible.
+            feeds: All feeds of the steps.
 
         Returns:
             The handle for `partial_run`.
 
         Raises:
-            InvalidArgumentError: There is nothing to do, or a tensor is fed twice, or fed and fetched.
+            InvalidArgumentError: There is nothing to run, or a tensor is fed twice, or fed and fetched.
         """
         return self._partial.setup(self, fetches, feeds)
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
-        """One step of a run: feeds some tensors, fetches some, each of them once.
+        """Run one step of a partial run: feeds some tensors and fetches some, each once.
 
         Returns:
             As `run`.
 
         Raises:
-            InvalidArgumentError: The handle is unknown or its run is over, the setup did not name what is fed or fetched, or
+            InvalidArgumentError: The handle is unknown or its run is over, a feed or fetch was not declared, or
                 feeds are missing.
             RuntimeError: An operation is fetched.
             OpError: A node failed; the run is over.
@@ -321,19 +321,19 @@ class BaseSession:
         self._last = None
 
     def __del__(self) -> None:
-        # A plan and its function refer to each other: what they hold would wait for the garbage collector.
+        # A plan and its function refer to each other: without this they wait for the garbage collector.
         for entry in getattr(self, '_entries', {}).values():
             entry.plan.names.clear()
 
     def as_default(self) -> DefaultScope:
-        """Make this the session that `eval` and `Operation.run` use, in this thread."""
+        """Make this the default session of this thread, for `eval` and `Operation.run`."""
         return DefaultScope(context.state.sessions, self)
 
     def list_devices(self) -> list[Any]:
-        """The devices there are: one CPU for each task.
+        """The available devices: one CPU per task.
 
         Raises:
-            UnavailableError: The session's server is not of this process.
+            UnavailableError: The session's server is not in this process.
             CancelledError: The session is closed.
         """
         if self._closed:
@@ -344,17 +344,17 @@ class BaseSession:
 
     @staticmethod
     def reset(target: str, containers: Any = None, config: Any = None) -> None:
-        """Forget the variables of a server: those in `containers`, by default those in none.
+        """Delete the variables of a server: those in `containers`, by default those in the default container.
 
         Raises:
-            NotFoundError: No server is meant.
-            UnavailableError: It is not of this process.
+            NotFoundError: It is no server's target.
+            UnavailableError: The server is not in this process.
         """
         server.reset(target, containers)
 
     @property
     def graph(self) -> Graph:
-        """The graph that runs here."""
+        """The graph of the session."""
         return self._graph
 
     @property
@@ -364,10 +364,10 @@ class BaseSession:
 
 
 def check_conditions(steps: Sequence[Step]) -> None:
-    """Refuse a `cond` on another dtype than bool: TensorFlow does before a run of a graph, while a function takes any.
+    """Refuse conditions of another dtype than bool: TensorFlow does before a run of a graph, but not in functions.
 
     Raises:
-        InvalidArgumentError: Always then.
+        InvalidArgumentError: There is one.
     """
     for step in steps:
         if step.op.type in (IF, STATELESS_IF) and step.op.inputs[0].dtype is not boolean:
@@ -405,7 +405,7 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that is the default one until its `close`; its graph too, if one is given."""
+    """A session that is the default one until its `close`, with its graph if given."""
 
     def __init__(self, target: str = '', graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
@@ -416,7 +416,7 @@ class InteractiveSession(BaseSession):
             scope.__enter__()
 
     def close(self) -> None:
-        """Stop being the default session and close."""
+        """Close; it is no longer the default session."""
         super().close()
         scopes, self._scopes = self._scopes, []
         for scope in reversed(scopes):

@@ -1,6 +1,6 @@
-"""Options of ConfigProto and RunOptions that this runtime obeys: threads, deadlines, timing of steps.
+"""Options of ConfigProto and RunOptions with an effect in this runtime: threads, deadlines, timing of steps.
 
-They are read once for a session and once for a run, from TensorFlow's messages or ours.
+Parsed once per session and once per run, from TensorFlow's messages or ours.
 """
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class SessionOptions:
     """Options of a session.
 
     Attributes:
-        threads: How many steps of a run may overlap, for each thread pool that a run may choose.
-        timeout: Milliseconds that a run may take, 0 without limit.
-        merges: Whether equal calls without effect are made once.
-        folds: Whether calls without effect on constants are made once for the session.
+        threads: Most overlapping steps of a run, for each thread pool.
+        timeout: Time limit of a run in milliseconds, 0 without limit.
+        merges: Whether equal stateless calls are merged.
+        folds: Whether stateless calls on constants are made once per session.
     """
 
     threads: tuple[int, ...] = (1,)
@@ -41,8 +41,8 @@ class RunSettings:
     """Settings of one run.
 
     Attributes:
-        deadline: The `perf_counter_ns()` at which it should be over, None without limit.
-        pool: Which of the session's pools it takes; -1 for the caller's thread alone.
+        deadline: Its end in `perf_counter_ns()`, None without limit.
+        pool: Index of the session's thread pool; -1 for the caller's thread only.
         timed: Whether its steps are timed.
     """
 
@@ -55,7 +55,7 @@ def session_options(config: Any) -> SessionOptions:
     """The options in a ConfigProto.
 
     Raises:
-        TypeError: It is none.
+        TypeError: It is no ConfigProto.
     """
     if config is None:
         return SessionOptions()
@@ -69,10 +69,10 @@ def session_options(config: Any) -> SessionOptions:
 
 
 def run_settings(options: Any, session: SessionOptions) -> RunSettings:
-    """The settings in RunOptions, with the session's where they say nothing.
+    """The settings of RunOptions, with the session's as defaults.
 
     Raises:
-        AttributeError: They are none.
+        AttributeError: `options` are no RunOptions.
         InvalidArgumentError: The session has no such thread pool.
     """
     timeout, pool, timed = session.timeout, 0, False
@@ -88,7 +88,7 @@ Runner = Callable[[Execution, Sequence[Any]], tuple[Any, ...]]
 
 
 class Pools:
-    """The thread pools of a session, each made when a run first needs it."""
+    """The thread pools of a session, created on demand."""
 
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
@@ -107,7 +107,7 @@ class Pools:
         def run(execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
             execution.deadline = settings.deadline
             results = PooledRun(plan, execution, pool, timing).run(values)
-            execution.check_deadline()              # of a last step that took too long
+            execution.check_deadline()              # for a last step that took too long
             return results
         return run
 

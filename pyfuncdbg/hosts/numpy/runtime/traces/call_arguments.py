@@ -1,4 +1,4 @@
-"""The arguments of one call of a traced function. Some are tensors; the Python values among them select a trace."""
+"""The arguments of one call of a traced function: tensors, and Python values, which select a trace."""
 from __future__ import annotations
 
 import weakref
@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 Described = tuple[str, str, Any]
-"""A parameter: its name, its kind as `inspect` calls it, and the value with a named spec for each tensor."""
+"""A parameter: its name, its kind of `inspect`, and the value with a named spec for each tensor."""
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), type, DType, TensorShape, frozenset, type(Ellipsis))
 
 
@@ -32,10 +32,10 @@ class TensorArgument:
 
 
 class CallArguments:
-    """The arguments of one call, read.
+    """The parsed arguments of one call.
 
     Attributes:
-        key: Equal for calls that one trace serves; its first element has a weak reference for each object argument.
+        key: Equal for calls of one trace; its first element has a weak reference for each object argument.
         tensors: The tensor arguments in order; the handle for a variable.
         variables: The variables among the arguments.
         inputs: Names and types of the tensors.
@@ -49,7 +49,7 @@ class CallArguments:
         self.variables: list[Any] = []
         self.inputs: list[TensorArgument] = []
         self._leaves: list[Any] = []
-        self._places: list[Any] = []                # of each leaf the place of its tensor, -1 without, a range for several
+        self._places: list[Any] = []                # for each leaf the index of its tensor, -1 without, a range for several
         self._names = [*names[:len(args)], *sorted(kwargs)]
         self._structure = tuple(args), dict(kwargs)
         parts: list[Any] = []
@@ -65,7 +65,7 @@ class CallArguments:
         self.key = tuple(parts), tuple(nested), tuple(sorted(kwargs))
 
     def _read(self, name: str, leaf: Any, allow_specs: bool, wide: Mapping[int, TensorShape]) -> Any:
-        """Take one leaf in; what it contributes to the key."""
+        """Add one leaf; returns its part of the key."""
         spec = None if type(leaf) is EagerTensor else spec_of(leaf)
         if spec is not None:
             return self._read_parts(name, leaf, spec, wide)
@@ -90,7 +90,7 @@ class CallArguments:
         return tensor.dtype, shape.sizes
 
     def _read_parts(self, name: str, leaf: Any, spec: Any, wide: Mapping[int, TensorShape]) -> Any:
-        """Take a composite in: its tensors one by one, and its spec."""
+        """Add a composite: its tensors and its spec; returns its part of the key."""
         first = len(self.inputs)
         parts = components(leaf)
         for index, (part, part_spec) in enumerate(zip(parts, spec._component_specs, strict=True), first):
@@ -102,13 +102,13 @@ class CallArguments:
         return spec
 
     def within(self, key: Any) -> bool:
-        """Whether a trace for arguments of another key serves these too: it is for wider shapes."""
+        """Whether a trace for arguments of another key accepts these too, as it has wider shapes."""
         (parts, *rest), (wide, *other) = self.key, key
         return rest == other and len(parts) == len(wide) and all(
             own_part == its or _is_wider(its, own_part) for own_part, its in zip(parts, wide, strict=True))
 
     def rebuilt(self, stand_ins: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The (args, kwargs) to trace with: stand-ins for the tensors, a variable on its stand-in for a variable."""
+        """The (args, kwargs) for tracing: placeholders for tensors, and variables with placeholders as handles."""
         def filled(leaf: Any, place: Any) -> Any:
             if isinstance(place, range):
                 return leaf._from_components([stand_ins[i] for i in place])
@@ -130,7 +130,7 @@ class CallArguments:
         return new_args, {name: new_kwargs[name] for name in kwargs}
 
     def described(self) -> list[Described]:
-        """The parameters with specs in place of tensors; objects of the user's classes as text, so that they can go."""
+        """The parameters with specs for tensors, and text for objects of the user's classes, not to keep them alive."""
         args, kwargs = self._structure
         values = [*args, *(kwargs[name] for name in sorted(kwargs))]
         paths = iter([path for name, value in zip(self._names, values, strict=False) for path in _paths(name, value)])
@@ -150,7 +150,7 @@ class CallArguments:
 
 
 def as_argument(leaf: Any, allow_specs: bool) -> Any:
-    """The tensor (or spec) that an argument is, None for a Python value."""
+    """The tensor (or spec) of an argument, None for a Python value."""
     if isinstance(leaf, Tensor) or (allow_specs and isinstance(leaf, TensorSpec)):
         return leaf
     if isinstance(leaf, (np.ndarray, np.generic)):
@@ -159,7 +159,7 @@ def as_argument(leaf: Any, allow_specs: bool) -> Any:
 
 
 def _is_wider(wide: Any, part: Any) -> bool:
-    """Whether two parts of keys are tensors of one dtype, and each shape of `part` is one of `wide`."""
+    """Whether two parts of keys are tensors of one dtype, and `wide` includes each shape of `part`."""
     if type(wide) is not tuple or type(part) is not tuple or len(wide) != 2 or len(part) != 2 or wide[0] is not part[0]:
         return False
     if not isinstance(wide[0], DType):
@@ -194,7 +194,7 @@ def _outline(value: Any) -> Any:
 
 
 def _paths(name: str, value: Any) -> Iterator[str]:
-    """A name for each leaf of an argument, by the way to it."""
+    """A name for each leaf of an argument, by its path."""
     if not nest.is_nested(value):
         yield name
     elif isinstance(value, Mapping):

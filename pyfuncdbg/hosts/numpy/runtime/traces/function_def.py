@@ -1,6 +1,6 @@
 """A trace as a FunctionDef, the function of a GraphDef's library.
 
-`Graph.as_graph_def` asks traces and branches for it, on the thread that builds.
+`Graph.as_graph_def` requests it of traces and branches, on the thread that builds.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 
 
 class FunctionTrace(Protocol):
-    """The trace that is written; `traced_function.Traced` is one.
+    """Interface of the trace; `traced_function.TracedFunction` is one.
 
     Attributes:
         name: Of the function.
@@ -34,12 +34,12 @@ class FunctionTrace(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BranchFunction:
-    """A trace as one function of a node that gives all its functions the same arguments. It need not use all of them.
+    """A trace as one function of a node that passes all its functions the same arguments, some unused.
 
     Attributes:
         trace: The function.
-        feeds: For each input and captured tensor, which argument it is.
-        arguments: Tensors of the types that the node gives.
+        feeds: For each input and captured tensor, the index of its argument.
+        arguments: Tensors of the types of the node's arguments.
     """
 
     trace: FunctionTrace
@@ -57,12 +57,12 @@ class BranchFunction:
 
 
 def function_def(trace: FunctionTrace, feeds: Sequence[int] | None = None, arguments: Sequence[Any] = ()) -> Any:
-    """The FunctionDef of a trace, with names as TensorFlow gives them.
+    """The FunctionDef of a trace, with TensorFlow's names.
 
     Args:
         trace: The trace.
-        feeds: For each input and captured tensor, which argument it is; None: they are the arguments.
-        arguments: Then tensors of the types of the arguments.
+        feeds: For each input and captured tensor, the index of its argument; None: they are the arguments.
+        arguments: With `feeds`: tensors of the types of the arguments.
     """
     message = FunctionDef()
     message.signature.name = trace.name
@@ -99,7 +99,7 @@ def function_def(trace: FunctionTrace, feeds: Sequence[int] | None = None, argum
 
 
 def _unique(name: str, used_names: set[str]) -> str:
-    """A node's name as that of an argument: small letters, digits and '_', not given twice."""
+    """An argument's name from a node's name: lower case letters, digits and '_', unique."""
     plain = re.sub(r'[^a-z0-9_]', '_', name.lower())
     plain = plain.lstrip('0123456789_') or 'unknown'
     candidate, count = plain, 0
@@ -120,7 +120,7 @@ def _add_node(message: Any, op: Any, places: dict[int, str]) -> None:
 
 
 def _outputs(op_type: str, attrs: Mapping[str, Any], count: int) -> list[tuple[str, int]]:
-    """For each output its name in TensorFlow's registry, and its place among those of that name."""
+    """For each output its name in TensorFlow's registry, and its index among those of that name."""
     sig = signature(op_type)
     if sig is not None:
         names = [(argument.name, i) for argument in sig.outputs for i in range(len(argument.dtypes(attrs)))]

@@ -1,6 +1,6 @@
-"""The functions of a GraphDef's library, each made a trace that nodes can call.
+"""The functions of a GraphDef's library as traces that nodes can call.
 
-An import of a GraphDef asks for them, on the thread that builds.
+For the import of a GraphDef, on the thread that builds.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 class FunctionLibrary:
-    """The functions of a GraphDef, each made a trace when a node first asks for it.
+    """The functions of a GraphDef, each traced at its first use by a node.
 
     Attributes:
         trust: Whether Python functions that are stored in nodes are loaded, which runs code.
@@ -34,15 +34,15 @@ class FunctionLibrary:
         """The function of this name.
 
         Raises:
-            ValueError: There is none, it calls itself, or its body makes no graph.
+            ValueError: There is none, it is recursive, or its body is no valid graph.
         """
         return self.adapted(name)
 
     def adapted(self, name: str, adapt: Callable[[Any], None] | None = None) -> TracedFunction:
-        """The function of this name, made of its FunctionDef after `adapt` has changed a copy of that.
+        """The function of this name, from a copy of its FunctionDef that `adapt` has changed.
 
         Raises:
-            ValueError: As for a call; or what `adapt` raised.
+            ValueError: As for a call; or raised by `adapt`.
         """
         if name in self._open:
             raise ValueError(f'Function {name} calls itself: {" -> ".join([*self._open, name])}')
@@ -101,7 +101,7 @@ def _shape(message: Any, index: int) -> TensorShape:
 
 
 def _flatten_node(node: Any, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -> Any:
-    """A body's NodeDef with its inputs as a GraphDef names them."""
+    """A NodeDef of a body with input names in the form of a GraphDef."""
     flat = type(node)()
     flat.CopyFrom(node)
     del flat.input[:]
@@ -113,7 +113,7 @@ def _flat(name: str, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -
     """'node:output:1' as 'node:3'.
 
     Raises:
-        ValueError: No such node or output.
+        ValueError: There is no such node or output.
     """
     if name in arguments:
         return name

@@ -1,7 +1,7 @@
-"""Thread setting of traced functions (`tf.config.threading`): how many steps may overlap. By default one, on the caller's
+"""Thread setting of traced functions (`tf.config.threading`): most overlapping steps. By default one, on the caller's
 thread.
 
-Steps with effects keep the order of the program; Python functions without may overlap. The setting is the process's.
+Steps with effects keep the order of the program; stateless Python functions may overlap. The setting is global.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FunctionThreads:
     """The setting and its threads.
 
     Attributes:
-        overlap: Whether steps may overlap at all: asked at each call of a function.
+        overlap: Whether steps may overlap; read at each call of a function.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class FunctionThreads:
         self.overlap = False
 
     def pool(self) -> ThreadPool:
-        """The threads, made when they are first needed."""
+        """The threads, created on demand."""
         from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import ThreadPool
         with self._lock:
             if self._pool is None:
@@ -35,7 +35,7 @@ class FunctionThreads:
             return self._pool
 
     def set(self, kind: str, count: int) -> None:
-        """Set a number of threads; those that are there end."""
+        """Set a number of threads; existing ones end."""
         if not isinstance(count, int):
             raise TypeError(f'the number of threads is an int, not {count!r}')
         with self._lock:
@@ -54,7 +54,7 @@ function_threads = FunctionThreads()
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Set how many steps of a traced function may overlap; 0 or 1: none, they run on the caller's thread."""
+    """Set the number of overlapping steps of a traced function; 0 or 1: serial, on the caller's thread."""
     function_threads.set('inter', num_threads)
 
 
@@ -64,7 +64,7 @@ def get_inter_op_parallelism_threads() -> int:
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Set how many threads one op may use. NumPy decides that: the number is only stored."""
+    """Set the number of threads of one op; only stored, for NumPy decides it."""
     function_threads.set('intra', num_threads)
 
 

@@ -1,4 +1,4 @@
-"""Import of NodeDefs as nodes. A GraphDef's go to a program's graph, a FunctionDef's to the graph of its function.
+"""Import of NodeDefs as nodes: those of a GraphDef to a program's graph, those of a FunctionDef to the function's graph.
 
 `graphs.graph_files` and `function_library` call it, on the thread that builds. All nodes are made, or none.
 """
@@ -30,11 +30,11 @@ class NodeImport:
     """One import into one graph.
 
     Args:
-        graph: Where the nodes go.
+        graph: The target graph.
         prefix: Of their names; '' for none.
-        tensors: By name in the GraphDef, what to use instead.
+        tensors: Replacements of tensors, by name in the GraphDef.
         library: The functions that they may call.
-        all_used: Whether each name in `tensors` must be one that a node or the caller asks for.
+        all_used: Whether a node or the caller must use each name in `tensors`.
     """
 
     def __init__(self, graph: Graph, prefix: str, tensors: Mapping[str, Any], library: Any,
@@ -49,10 +49,10 @@ class NodeImport:
         self._controls: dict[str, Any] = {key[1:]: tensor for key, tensor in tensors.items() if key.startswith('^')}
 
     def run(self, messages: Iterable[Any], element_names: Sequence[str]) -> list[Any]:
-        """Make the nodes; gives what the names in `element_names` mean.
+        """Create the nodes; returns the elements named in `element_names`.
 
         Raises:
-            ValueError: They make no graph.
+            ValueError: They form no valid graph.
             NotFoundError: An op type is not known.
         """
         nodes = nodes_in_order(messages, self._input_map, self._controls)
@@ -74,7 +74,7 @@ class NodeImport:
             raise ValueError(f'Attempted to map inputs that were not found in graph_def: [{", ".join(lost)}]')
 
     def _names(self, nodes: Sequence[ImportedNode]) -> dict[str, str]:
-        """The name that each node gets: under the prefix, or where there is none one that is free."""
+        """The name of each new node: below the prefix, or without one a unique name."""
         if self._prefix:
             return {node.message.name: f'{self._prefix}/{node.message.name}' for node in nodes}
         with self._graph.outside_scopes():
@@ -109,11 +109,11 @@ class NodeImport:
         elif groups:
             op.device = next((before.device for before in self._beside(message) if before.device), '')
         if message.device or groups:
-            self._graph.placing.apply(op)       # scopes complete what the GraphDef says
+            self._graph.placing.apply(op)       # scopes complete the device of the GraphDef
         return op
 
     def _beside(self, message: Any) -> list[Operation]:
-        """The nodes that one is colocated with, as far as they are made."""
+        """The nodes that one is colocated with, as far as they exist."""
         return [self.ops[group] for group in _groups(message) if group in self.ops]
 
     def _restored(self, message: Any, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -159,7 +159,7 @@ class NodeImport:
 
 
 def _groups(message: Any) -> list[str]:
-    """The nodes that a NodeDef is colocated with."""
+    """The names of nodes that a NodeDef is colocated with."""
     if '_class' not in message.attr:
         return []
     names = [name.decode(errors='replace') for name in message.attr['_class'].list.s]
@@ -168,7 +168,7 @@ def _groups(message: Any) -> list[str]:
 
 @contextmanager
 def undo_on_error(graph: Graph) -> Iterator[None]:
-    """Take back every node that was made inside if an exception comes out; no other thread builds meanwhile."""
+    """Remove all nodes made in the block if it raises; no other thread may build at the same time."""
     with graph._lock:
         count, names_before = len(graph._ops), dict(graph._names._counts)
         resources, sites = len(graph.resources), set(graph.sites)

@@ -1,7 +1,7 @@
-"""A traced function: its graph, and how it is run and differentiated.
+"""A traced function: its graph, execution and differentiation.
 
-A call of it is one op. Run for a gradient, it also gives every tensor of its graph, so that a backward function of any
-order finds what it needs and no Python function is called twice.
+A call of it is one op. Run for a gradient, it also returns every tensor of its graph, so that a backward function of any
+order has its inputs and no Python function is called twice.
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TracedFunction:
         graph: Its graph; `graph.captures` are outer tensors that every call passes after its arguments.
         inputs: The placeholders of its arguments.
         outputs: Its output tensors.
-        pack: Puts output tensors into the structure that the Python function returned.
+        pack: Packs output tensors in the structure that the Python function returned.
         name: '__inference_f_7'.
     """
 
@@ -82,7 +82,7 @@ class TracedFunction:
                               traits=Traits(backward_pass=name.startswith('__backward_')))
 
     def __del__(self) -> None:
-        # A graph and its nodes, a plan and its function refer to each other: without this, what they hold (captured
+        # A graph and its nodes, a plan and its function refer to each other: without this, their referents (captured
         # tensors, the user's functions) would wait for the garbage collector.
         for plan in self._plans.values():
             plan.names.clear()
@@ -94,7 +94,7 @@ class TracedFunction:
         return self.name.removeprefix('__inference_').rpartition('_')[0]
 
     def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
-        """Its results, where this is its graph, each with the output of the node that calls it."""
+        """Its results, if this is its graph, each with the output of the node that calls it."""
         if self.graph is graph:
             yield from zip(self.outputs, range(len(self.outputs)), strict=True)
 
@@ -104,7 +104,7 @@ class TracedFunction:
         return function_def(self)
 
     def intermediates(self) -> Sequence[SymbolicTensor]:
-        """The tensors that a call gives beside the outputs when a gradient may need them: all but the inputs."""
+        """The tensors that a call returns besides the outputs for a gradient: all but the inputs."""
         if self._intermediates is None or self._intermediates[0] != self.graph.version:
             available_ids = {id(t) for t in (*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs)}
             intermediates = []
@@ -117,21 +117,21 @@ class TracedFunction:
         return self._intermediates[1]
 
     def is_pure(self) -> bool:
-        """Whether nothing in it has an effect. Every call asks."""
+        """Whether it is stateless. Read at every call."""
         if self._pure is None or self._pure[0] != self.graph.version:
             effects = (op for op in self.graph.operations if op.definition.stateful and op.type != INPUT)
             self._pure = self.graph.version, next(effects, None) is None
         return self._pure[1]
 
     def available(self) -> list[SymbolicTensor]:
-        """Values of a call that a gradient may need: arguments, captured tensors, outputs, and what else is kept."""
+        """Values of a call for a gradient: arguments, captured tensors, outputs, intermediates."""
         return [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.intermediates()]
 
     def plan(self, record: bool | tuple[int, ...]) -> CompiledPlan:
         """The plan of a call.
 
         Args:
-            record: Whether it also gives `intermediates()`, or the places of those of `available()` that it gives.
+            record: Whether it also returns `intermediates()`, or the indices of those of `available()` that it returns.
         """
         if record is True:
             self.intermediates()    # the nodes have their hidden outputs from now on: another version
@@ -153,7 +153,7 @@ class TracedFunction:
         return plan
 
     def run(self, execution: Execution, values: Sequence[Any], record: bool) -> Any:
-        """Run the trace on NumPy values, as a run of its own where it is called from eager code."""
+        """Run the trace on NumPy values, as a separate run if called from eager code."""
         plan = self.plan(record)
         if execution is eager_execution():
             results = self._as_run(plan, execution, values)
@@ -194,18 +194,18 @@ class TracedFunction:
     # ------------------------------------------------------------------ differentiating
     def backward(self, targets: Sequence[int], filled: Sequence[int] = (), slices: Slices | None = (),
                  absent: Sequence[tuple[Tensor, SlicesType]] = ()) -> tuple[TracedFunction, list[Any]]:
-        """The function from gradients of its tensors, and what it needs of the forward call, to gradients of its inputs.
+        """The backward function: from gradients of its tensors and values of the forward call to gradients of its inputs.
 
         Args:
-            targets: The tensors that a gradient is given of: places in `available()`; one may be there more than once.
-            filled: Inputs that get zeros where no gradient comes to them; the others have none there.
-            slices: Inputs whose gradients are `IndexedSlices` (of zeros where none comes to them), all others tensors; None:
-                each as its rule gives it.
-            absent: Further tensors, on which it does not depend, that get slices of zeros after the inputs.
+            targets: The tensors with a gradient: indices in `available()`, which may repeat.
+            filled: Inputs with zeros instead of a gradient of None.
+            slices: Inputs whose gradients are `IndexedSlices` (of zeros instead of None), all others tensors; None:
+                each in the form that its rule returns.
+            absent: Further, unconnected tensors, with slices of zeros after the inputs.
 
         Returns:
             The function, which packs a list with the gradient or None of each input and captured tensor; and for each value
-            that it needs: its place in `available()`, or a tensor from outside that the rules brought in.
+            that it needs: its index in `available()`, or an outer tensor that a rule uses.
         """
         form = (tuple(targets), tuple(filled), None if slices is None else tuple(slices),
                 tuple((id(tensor), kind) for tensor, kind in absent))
@@ -248,11 +248,11 @@ class TracedFunction:
 
 
 Slices = Sequence[tuple[int, SlicesType]]
-"""Places of inputs, each with the type of its slices."""
+"""Indices of inputs, each with the type of its slices."""
 
 
 def _map_gradient(function: Callable[[Any], Any], gradient: Any) -> Any:
-    """A gradient with the function's results for its tensor, or for those of its slices; None stays."""
+    """A gradient with a function applied to its tensor, or to those of its slices; None stays."""
     if not isinstance(gradient, IndexedSlices):
         return None if gradient is None else function(gradient)
     parts = (gradient.values, gradient.indices, gradient.dense_shape)
@@ -284,11 +284,11 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
 
 
 def call_traced(trace: TracedFunction, values: Sequence[Any]) -> list[Any]:
-    """Call a trace as an op: a node that may be left out or moved where nothing in it has an effect.
+    """Call a trace as an op: a stateless node, which may be pruned or moved, if the trace is pure.
 
     Args:
         trace: The function.
-        values: Its arguments, then what it captures.
+        values: Its arguments, then the captured tensors.
     """
     attrs = {'f': FunctionName(trace.name), '_py_trace': trace, '_collective_manager_ids': [],
              '_read_only_resource_inputs': []}
@@ -311,21 +311,21 @@ def trace_function(python_function: Callable[..., Any], arguments: CallArguments
 
     Args:
         python_function: The user's function.
-        arguments: The types that it is traced for.
+        arguments: The arguments that it is traced for.
         name: '__inference_f_7'.
         may_create: Whether it may make variables.
-        reworded: Tell errors in it the way TensorFlow's AutoGraph does.
+        reworded: Whether errors in it have the form of TensorFlow's AutoGraph.
 
     Raises:
         ValueError: It makes variables on a call that is not its first.
-        TypeError: It returns something that is no tensor.
+        TypeError: It returns a value that is no tensor.
     """
     graph = Graph(name=name, outer=context.current_graph(), building_function=True)
     graph.variables_made = 0 if may_create else None
     with graph.as_default(), tape_recording.suspend_recordings():
         inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
                   for i in arguments.inputs]
-        if may_create:                          # a variable may start with what depends on the first call's arguments
+        if may_create:                          # an initial value may depend on the first call's arguments
             graph.arguments = tuple(zip(arguments.tensors, inputs, strict=True))
         args, kwargs = arguments.rebuilt(inputs)
         with in_user_code(reworded), conversion(reworded):
@@ -344,12 +344,12 @@ def trace_function(python_function: Callable[..., Any], arguments: CallArguments
 
     def pack(values: Sequence[Any]) -> Any:
         return nest.pack_sequence_as(result, [None if p < 0 else values[p] for p in places], expand_composites=True)
-    # One tensor is the common result: looking for structures takes a third of the time of a small call.
+    # The common result is one tensor: a search for structures takes a third of the time of a small call.
     return TracedFunction(graph, inputs, outputs, itemgetter(0) if isinstance(result, Tensor) else pack, name)
 
 
 def _node_name(argument: str) -> str:
-    """An argument's name as that of a node, which may not begin with '_'."""
+    """A node name from an argument's name: it must not begin with '_'."""
     return INPUT if argument.startswith('_') else argument
 
 

@@ -1,4 +1,4 @@
-"""Errors in a function that is being traced, with the user's own lines, as TensorFlow's AutoGraph reports them."""
+"""Errors in a function that is being traced, with the user's lines, in the form of TensorFlow's AutoGraph."""
 from __future__ import annotations
 
 import linecache
@@ -13,12 +13,12 @@ from pyfuncdbg.hooks.tracing_notice import is_block
 
 _REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
              UnboundLocalError, ValueError, OperatorNotAllowedInGraphError)
-"""Types whose only argument is their text, so that one with more text can replace them; subclasses may differ."""
+"""Exception types with their text as only argument, so that a copy can have more text; subclasses may differ."""
 _HEAD = 'in user code:\n\n'
 
 
 class _LongKeyError(KeyError):
-    """A KeyError whose text is shown as it is, not as the repr of a key."""
+    """A KeyError whose `str` is its text, not the repr of a key."""
 
     def __init__(self, text: str, key: Any) -> None:
         super().__init__(key)
@@ -32,19 +32,19 @@ _LongKeyError.__name__ = 'KeyError'
 
 
 _INLINE = ('<listcomp>', '<setcomp>', '<dictcomp>')
-"""Functions of the compiler: their line is that of the frame around."""
+"""Inlined functions of the compiler, with the line of the enclosing frame."""
 _FRAMES, _TEXT = '_pyfuncdbg_frames', '_pyfuncdbg_text'
 
 
 class in_user_code:                             # noqa: N801  a context manager; of a generator StopIteration cannot come out
-    """Add the user's frames to the text of what a function raises. The error itself is the cause of the new one."""
+    """Add the user's frames to the text of an exception. The original is the cause of the new one."""
 
     def __init__(self, reworded: bool) -> None:
-        """With `reworded` off errors pass unchanged."""
+        """Initialize; without `reworded` errors pass unchanged."""
         self._reworded = reworded
 
     def __enter__(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def __exit__(self, _: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
         if not self._reworded or not isinstance(error, Exception):
@@ -52,7 +52,7 @@ class in_user_code:                             # noqa: N801  a context manager;
         frames, converted = _frames(traceback)
         if not converted:
             return
-        frames_before = getattr(error, _FRAMES, None)   # added already, by a traced function that this one calls
+        frames_before = getattr(error, _FRAMES, None)   # added already by a nested traced function
         frames += frames_before or []
         text = getattr(error, _TEXT) if frames_before else f'{type(error).__name__}: {error}'
         error_with_frames = _make_error(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
@@ -65,7 +65,7 @@ class in_user_code:                             # noqa: N801  a context manager;
 
 
 def _make_error(error: Exception, text: str) -> Exception | None:
-    """An error of the same type with another text; None where only the program can make one."""
+    """An error of the same type with another text; None if only the program can create one."""
     kind = type(error)
     if kind in _REWORDED or (kind.__init__ is Exception.__init__ and kind.__new__ is Exception.__new__):
         return kind(text)
@@ -79,8 +79,8 @@ def _make_error(error: Exception, text: str) -> Exception | None:
 def _frames(traceback: TracebackType | None) -> tuple[list[str], bool]:
     """The frames of the program, and whether any is converted.
 
-    Of a function and the blocks of it that run as functions it is the innermost. `*` marks what is converted, `**` what is
-    called by that and is not.
+    Of a function and its blocks, which run as functions, the innermost. `*` marks converted code, `**` unconverted code
+    called by it.
     """
     entries: list[str] = []
     mark, converted = '  *', False
