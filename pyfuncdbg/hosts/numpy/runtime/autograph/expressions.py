@@ -1,4 +1,4 @@
-"""Conversion of expressions that may have tensor operands: `and`, `or`, `not`, `a if b else c`, chained
+"""Conversion of expressions that may have tensor operands. These are `and`, `or`, `not`, `a if b else c`, chained
 comparisons, calls; and `assert`."""
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of failed nodes for the program: the class is TensorFlow's, the user's frames come first, the original is
+"""Errors of failed nodes for the program. The class is TensorFlow's, the user's frames come first, the original is
 the cause."""
 from __future__ import annotations
 

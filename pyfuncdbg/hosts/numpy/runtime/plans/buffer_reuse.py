@@ -1,4 +1,4 @@
-"""Alias analysis of a plan: which values may be overwritten or passed to a user's function, and which must be copied.
+"""Alias analysis of a plan. It decides which values may be overwritten or passed to a user's function, or must be copied.
 
 Computed once when a plan is compiled, from the flags of each op (`free`, `python`, `in_execution`).
 """

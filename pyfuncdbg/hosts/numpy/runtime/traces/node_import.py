@@ -1,4 +1,4 @@
-"""Import of NodeDefs as nodes: those of a GraphDef to a program's graph, those of a FunctionDef to the function's graph.
+"""Import of NodeDefs as nodes. Those of a GraphDef go to a program's graph, those of a FunctionDef to the function's graph.
 
 `graphs.graph_files` and `function_library` call it, on the thread that builds. All nodes are made, or none.
 """
