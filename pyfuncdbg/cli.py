@@ -154,7 +154,10 @@ def _flown(options: argparse.Namespace, flight: FlightOptions, program: Program,
 
 
 def _listen(options: argparse.Namespace) -> None:
-    """Let clients of the command socket debug the program, if that is wanted."""
+    """Let clients of the command socket debug the program, and SIGUSR1 switch its recording, if that is wanted."""
+    if options.signal:
+        from pyfuncdbg.ui.commands.programs import recorded_program
+        recorded_program.install_signal()
     if options.listen or options.wait or os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
         from pyfuncdbg.observers.debug.debugger import debugger
         from pyfuncdbg.ui.commands.socket import listen
@@ -216,6 +219,8 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     recorded_program.begin(path, program.argv, **recorded_program.recording_options(options, budget), report=False)
     if options.breaks:
         recorded_program.note_unhit()
+    if options.signal:
+        recorded_program.install_signal()
     if options.hosted >= 0:
         import socket as sockets
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.record import recording_switch
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class LiveTrace:
             folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
             self._own = Recorder(Path(folder) / 'live.pfd', budget=_BUDGET, ops=ops).start()
+            recording_switch.unregister(self._own)
             return self._own
 
     def sleep(self) -> bool:

@@ -26,7 +26,7 @@ from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.observers.record import fork
+from pyfuncdbg.observers.record import fork, recording_switch
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.notice import Notices
@@ -34,7 +34,7 @@ from pyfuncdbg.observers.record.log.queue import Backlog, Running, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
 from pyfuncdbg.observers.record.policy import recording_policy
-from pyfuncdbg.observers.record.records import OPS
+from pyfuncdbg.observers.record.records import OPS, SWITCH
 from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
@@ -164,6 +164,7 @@ class Recorder:
         self._capture = Capture(capture) if capture != 'off' else None
         self._writer: Writer | None = None
         self._state: Literal['new', 'on', 'off'] = 'new'
+        self._is_paused = False
         self._lock = new_rlock()
         self._notices = Notices()
         self._reset()
@@ -207,6 +208,7 @@ class Recorder:
         self._state = 'on'
         fork.follow(self)
         _on.append(self)
+        recording_switch.register(self)
         atexit.register(self.stop)
         if self._capture is not None:
             self._capture.start(as_hook=False)
@@ -231,12 +233,33 @@ class Recorder:
         if self._capture is not None:
             self._capture.stop()
         fork.unfollow(self)
+        recording_switch.unregister(self)
         atexit.unregister(self.stop)
         if self._writer is None and (self._backlog.rows or self._backlog.notes):
             with contextlib.suppress(OSError):
                 self._open_log(thread=False)
         if self._writer is not None:
             self._writer.close()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it sees no calls until `resume`."""
+        return self._is_paused
+
+    def pause(self) -> None:
+        """See no calls that begin from now on, until `resume`; the trace says so."""
+        if self._state == 'on' and not self._is_paused:
+            self._is_paused = True
+            self.note(SWITCH, {'on': False})
+            self.withdraw()
+
+    def resume(self) -> None:
+        """See calls again."""
+        if self._state == 'on' and self._is_paused:
+            self._is_paused = False
+            self.note(SWITCH, {'on': True})
+            _on.append(self)
+            hooks.add(self, depth=DEPTH)
 
     def withdraw(self) -> None:
         """See no calls any more but those that another hook hands to `around`; the log stays open until `stop`."""

@@ -23,9 +23,10 @@ from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED, SourceRea
 Level = Literal['none', 'stats', 'full']
 """Amount that is kept of a tensor."""
 
-OPS, TRIP, UNCAUGHT, UNHIT, HOST = 'ops', 'trip', 'uncaught', 'unhit', 'host'
+OPS, TRIP, UNCAUGHT, UNHIT, HOST, SWITCH = 'ops', 'trip', 'uncaught', 'unhit', 'host', 'switch'
 """Kinds of notes: what it cost a framework to hand over its ops, a call that a flight recorder was to keep, the exception
-that ended the program, breakpoints that stopped nothing, the version and settings of a host."""
+that ended the program, breakpoints that stopped nothing, the version and settings of a host, a recording switched off or
+on."""
 
 UNSAMPLED = 'unsampled calls'
 """Kind of losses: calls that a sample has left out."""

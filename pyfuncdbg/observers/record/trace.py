@@ -36,6 +36,7 @@ from pyfuncdbg.observers.record.log.trace_folder import read_manifest
 from pyfuncdbg.observers.record.records import (
     HOST,
     OPS,
+    SWITCH,
     TRIP,
     CallRecord,
     EdgeRecord,
@@ -46,7 +47,7 @@ from pyfuncdbg.observers.record.records import (
     TensorRecord,
 )
 from pyfuncdbg.observers.record.sources.source_text import FileText
-from pyfuncdbg.observers.record.trace_info import TraceInfo, trip_of
+from pyfuncdbg.observers.record.trace_info import TraceInfo, pauses_of, trip_of
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
@@ -175,7 +176,8 @@ class Trace:
                          bool(logs) and all(log.ended for log in logs), self._op_cost(), any(log.ops for log in logs),
                          (self._retries(None), self._retries('run')),
                          runs['backward'], runs['element'], runs['inner'], self._reading.first_run(),
-                         *self._environment(first), tuple([trip_of(note) for note in self._notes(TRIP)]))
+                         *self._environment(first), tuple([trip_of(note) for note in self._notes(TRIP)]),
+                         pauses_of([note for note in self._notes(SWITCH) if note.process == 1]))
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))

@@ -1,6 +1,7 @@
 """Summary of a whole trace as plain data: its program, what it holds, its losses."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.op_cost import OpCost
@@ -23,6 +24,38 @@ class Trip:
     site: str
     ordinal: int
     before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Time in which recording was off.
+
+    Attributes:
+        start: Seconds since the trace began.
+        end: The same; None if it was not switched on again.
+    """
+
+    start: float
+    end: float | None
+
+
+def pauses_of(notes: Sequence[NoteRecord]) -> tuple[Pause, ...]:
+    """Read when recording was off.
+
+    Args:
+        notes: Of the switch, in order; what makes no sense is passed over.
+
+    Returns:
+        The times.
+    """
+    pauses: list[Pause] = []
+    for note in notes:
+        is_off = bool(pauses) and pauses[-1].end is None
+        if note.data.get('on') is False and not is_off:
+            pauses.append(Pause(note.at, None))
+        elif note.data.get('on') is True and is_off:
+            pauses[-1] = Pause(pauses[-1].start, note.at)
+    return tuple(pauses)
 
 
 def trip_of(note: NoteRecord) -> Trip:
@@ -69,6 +102,7 @@ class TraceInfo:
         settings: Environment variables that numbers may depend on, those that were set.
         first_run: The least number of a run; eager code that calls nothing has one, but is none.
         trips: Why a flight recorder has written it, at most 100; none of a trace of the whole program.
+        pauses: When recording was off: calls then are not in it, and not counted.
     """
 
     path: str
@@ -98,6 +132,7 @@ class TraceInfo:
     machine: str = ''
     settings: dict[str, str] = field(default_factory=dict)
     trips: tuple[Trip, ...] = ()
+    pauses: tuple[Pause, ...] = ()
 
     @property
     def lost_calls(self) -> int:

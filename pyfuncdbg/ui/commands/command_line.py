@@ -26,6 +26,7 @@ def _run() -> argparse.ArgumentParser:
     parser.add_argument('--level', metavar='LEVELS', help='what is kept of tensors: none, stats, full; or rules by site or '
                         "element type, and the first that fits counts: 'loss=full,float64=none,*=stats'")
     parser.add_argument('--every', metavar='N', help='record each Nth call of a site; the others are counted')
+    parser.add_argument('--signal', action='store_true', help='SIGUSR1 switches the recording off and on again')
     parser.add_argument('--live', action='store_true',
                         help='show calls, rates, memory and health on the full screen while the program runs')
     parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts

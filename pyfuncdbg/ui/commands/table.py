@@ -28,6 +28,7 @@ _MODULES = (
     ('profile', 'lp list_profile'),
     ('diff', 'diff'),
     ('export', 'export'),
+    ('record', 'record'),
     ('report', 'info'),
     ('break_commands', 'break b, tbreak, breaks bl, enable, disable, clear cl, condition, ignore, catch'),
     ('breakpoint_commands', 'commands'),

@@ -21,7 +21,7 @@ from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.observers.record import fork
+from pyfuncdbg.observers.record import fork, recording_switch
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.flight.call_ring import Ring
 from pyfuncdbg.observers.record.flight.trigger import Trigger
@@ -30,6 +30,7 @@ from pyfuncdbg.observers.record.log.queue import ROW_SIZE, Backlog, Running, cha
 from pyfuncdbg.observers.record.log.writer import failure_reason
 from pyfuncdbg.observers.record.policy import recording_policy
 from pyfuncdbg.observers.record.recorder import DEPTH, check_budget, queue_limit, watch
+from pyfuncdbg.observers.record.records import SWITCH
 from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
 from pyfuncdbg.observers.record.snapshots.site_notes import plain_data
@@ -85,6 +86,7 @@ class FlightRecorder:
         self._not_written = 0
         self._capture = Capture(capture) if capture != 'off' else None
         self._state: Literal['new', 'on', 'off'] = 'new'
+        self._is_paused = False
         self._lock = new_rlock()
         self._resting = 0
         self._is_opening = self._is_failure_told = False
@@ -136,6 +138,7 @@ class FlightRecorder:
         self._process = os.getpid()
         self._state = 'on'
         fork.follow(self)
+        recording_switch.register(self)
         atexit.register(self.stop)
         if self._capture is not None:
             self._capture.start(as_hook=False)
@@ -152,11 +155,31 @@ class FlightRecorder:
         if self._capture is not None:
             self._capture.stop()
         fork.unfollow(self)
+        recording_switch.unregister(self)
         atexit.unregister(self.stop)
         with self._lock:
             if self._window is not None:
                 self._close(self._window)
         self._report()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it sees no calls until `resume`."""
+        return self._is_paused
+
+    def pause(self) -> None:
+        """See no calls that begin from now on, until `resume`; what is in memory stays."""
+        if self._state == 'on' and not self._is_paused:
+            self._is_paused = True
+            self.calls.backlog.notes.append([SWITCH, perf_counter_ns(), {'on': False}])
+            hooks.remove(self)
+
+    def resume(self) -> None:
+        """See calls again."""
+        if self._state == 'on' and self._is_paused:
+            self._is_paused = False
+            self.calls.backlog.notes.append([SWITCH, perf_counter_ns(), {'on': True}])
+            hooks.add(self, depth=DEPTH)
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         """Put something that is no call into the trace that is being written; without one it is not kept.

@@ -67,6 +67,16 @@ def recording_options(options: argparse.Namespace, budget: int | None) -> dict[s
     return given
 
 
+def install_signal() -> None:
+    """Let SIGUSR1 switch the recording, until the interpreter's exit.
+
+    Raises:
+        TraceError: The signal is somebody else's.
+    """
+    from pyfuncdbg.observers.record.recording_switch import SignalSwitch
+    atexit.register(SignalSwitch().end)
+
+
 def folder_in(settings: Configuration) -> Path:
     """The folder that the user's configuration names for traces, made if need be; else the current one."""
     folder = traces_folder(settings)

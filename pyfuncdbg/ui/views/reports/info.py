@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.hooks.op_cost import OpCost
-from pyfuncdbg.observers.record.trace_info import TraceInfo, Trip
+from pyfuncdbg.observers.record.trace_info import Pause, TraceInfo, Trip
 from pyfuncdbg.ui.views.calls.output import dropped_line
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
@@ -20,7 +20,7 @@ def damage_lines(damage: Iterable[str]) -> list[Text]:
 
 
 _LONGEST_FIELD = 500
-_LISTED_TRIPS = 5
+_LISTED_TRIPS = _LISTED_PAUSES = 5
 _LONGEST_COMMAND = 2_000
 """Characters of a command line that are shown: rich takes a minute to fold some megabytes."""
 
@@ -47,6 +47,8 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_row('holds', Text(f'{run_counts(info)}, {calls} at {count(info.sites, "site")}'))
     budget = f' of {size(info.budget)}' if info.budget else ''
     grid.add_row('size', Text(f'{size(info.nbytes)}{budget}, format {info.version}'))
+    if info.pauses:
+        grid.add_row('off', Text(pauses_line(info.pauses)))
     if info.trips:
         grid.add_row('kept', Text(kept_line(info.trips)))
     if info.op_cost is not None:
@@ -56,6 +58,14 @@ def info_view(info: TraceInfo) -> Page:
         parts.append(dropped_line(info.dropped))
     parts += damage_lines(info.damage)
     return Page(*parts)
+
+
+def pauses_line(pauses: Sequence[Pause]) -> str:
+    """'from 1.2 s to 3 s, from 5 s: calls then were not recorded'."""
+    times = [f'from {seconds(pause.start)}' + (f' to {seconds(pause.end)}' if pause.end is not None else '')
+             for pause in pauses[:_LISTED_PAUSES]]
+    more = f' and {len(pauses) - _LISTED_PAUSES} times more' if len(pauses) > _LISTED_PAUSES else ''
+    return f'{", ".join(times)}{more}: calls then were not recorded'
 
 
 def kept_line(trips: Sequence[Trip]) -> str:

@@ -23,7 +23,7 @@ from pyfuncdbg.ui.views.labels import creation_note
 from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.numerics.origin import headline, kind_of, origin_view
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.reports.info import damage_lines, kept_line, op_cost, run_counts, run_numbers
+from pyfuncdbg.ui.views.reports.info import damage_lines, kept_line, op_cost, pauses_line, run_counts, run_numbers
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, seconds, size, with_retries
 
@@ -315,6 +315,8 @@ def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
 def _lost(summary: TraceSummary) -> list[Part]:
     info = summary.info
     parts: list[Part] = []
+    if info.pauses:
+        parts.append(Text(f'recording was off {pauses_line(info.pauses)}', 'yellow', overflow='fold'))
     if info.trips:
         parts.append(Text(f'kept {kept_line(info.trips)}', overflow='fold'))
     if any(info.dropped.values()):
