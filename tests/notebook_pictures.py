@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 
-from pyfuncdbg.ui.ipython.html.element import Html
-from pyfuncdbg.ui.ipython.html.theme import display_html
+from pyfuncdbg.ui.html.element import Html
+from pyfuncdbg.ui.html.theme import display_html
 
 _CLOSED = re.compile(r'<details><summary>.*?</details>', re.DOTALL)
 _PICTURE = re.compile(r'<svg class="pf-(?:tape|map)"[^>]*? width="(\d+)" height="(\d+)".*?</svg>', re.DOTALL)

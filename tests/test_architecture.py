@@ -52,10 +52,11 @@ ALLOWED = {
     'errors': '',
     'ui': '',
     'ui.views': f'{OBSERVERS} hooks errors',                            # pictures come from saved data: no host
-    'ui.commands': f'ui.views {BELOW}',
+    'ui.html': f'ui.views {OBSERVERS} hooks errors',
+    'ui.commands': f'ui.html ui.views {BELOW}',
     'ui.prompt': f'ui.commands ui.views {BELOW}',
     'ui.inspector': f'ui.prompt ui.commands ui.views {BELOW}',
-    'ui.ipython': f'ui.inspector ui.prompt ui.commands ui.views {BELOW}',
+    'ui.ipython': f'ui.inspector ui.prompt ui.commands ui.html ui.views {BELOW}',
     'session': f'ui.ipython ui.inspector ui.prompt ui.commands ui.views {BELOW}',
     'cli': f'session ui.ipython ui.inspector ui.prompt ui.commands ui.views {BELOW}',
     '__main__': 'cli',
@@ -78,7 +79,6 @@ SUBFOLDERS = {
     'ui.commands': 'programs socket exports engine',
     'ui.prompt': 'connecting lending front_ends terminal_io',
     'ui.inspector': 'hosting lease screen panes lists desks',
-    'ui.ipython': 'html',
     'tf': 'contrib compat data autograph',
 }
 """The sub-folders of each room: those to the left may import those to their right. Files in none stand beside them all."""

@@ -27,6 +27,7 @@ from pyfuncdbg.observers.record.log.log_file import VERSION, LogFile, frame
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.log.trace_folder import MANIFEST
 from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, RunRecord, SiteRecord, Stats, TensorRecord
+from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE
 from pyfuncdbg.observers.record.snapshots.site_notes import TRAITS
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.observers.record.trace import Trace
@@ -142,6 +143,7 @@ def _row(call: CallRecord, site: int, inputs: Sequence[TensorRecord], outputs: S
     row.lost = call.dropped or None
     row.sources = [number_of(source) for source in call.sources]
     row.holds_memory, row.retry_of, row.broken_off = False, number_of(call.retry_of), call.broken_off
+    row.state = NO_STATE
     return row
 
 

@@ -19,6 +19,7 @@ from pyfuncdbg.ui.commands.exports.call_json import write_json, write_json_lines
 from pyfuncdbg.ui.commands.exports.chrome_trace import write_chrome_trace
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls
+from pyfuncdbg.ui.commands.exports.html_page import write_html_page
 from pyfuncdbg.ui.commands.exports.new_files import NewFiles
 from pyfuncdbg.ui.commands.exports.notebook import notebook_name, write_notebook
 from pyfuncdbg.ui.commands.exports.pytest_file import pytest_file_name, write_pytest_file
@@ -63,6 +64,7 @@ def _archive(job: ExportJob) -> Written:
 FORMATS = {
     'chrome': ExportFormat('.json', 'timeline for Perfetto and chrome://tracing', _text(write_chrome_trace)),
     'csv': ExportFormat('.csv', 'a line for each call', _text(write_call_csv)),
+    'html': ExportFormat('.html', 'the report, every call and its pictures on one page', write_html_page),
     'json': ExportFormat('.json', 'one object: info, and calls with their values', _text(write_json)),
     'jsonl': ExportFormat('.jsonl', 'a line of JSON for each call, with its values', _text(write_json_lines)),
     'npz': ExportFormat('.npz', 'values of tensors', _archive),

@@ -19,14 +19,14 @@ from pyfuncdbg.observers.record.record_contents import load_call, load_run
 from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.html.element import Html, element, joined
+from pyfuncdbg.ui.html.page import page_html
+from pyfuncdbg.ui.html.pages import MOST
+from pyfuncdbg.ui.html.picture import call_pictures, load_pictures
+from pyfuncdbg.ui.html.tape import tape_html
+from pyfuncdbg.ui.html.tensors import tensors_html
+from pyfuncdbg.ui.html.theme import display_html
 from pyfuncdbg.ui.ipython.conversion import LISTS
-from pyfuncdbg.ui.ipython.html.element import Html, element, joined
-from pyfuncdbg.ui.ipython.html.page import page_html
-from pyfuncdbg.ui.ipython.html.pages import MOST
-from pyfuncdbg.ui.ipython.html.picture import call_pictures, load_pictures
-from pyfuncdbg.ui.ipython.html.tape import tape_html
-from pyfuncdbg.ui.ipython.html.tensors import tensors_html
-from pyfuncdbg.ui.ipython.html.theme import display_html
 from pyfuncdbg.ui.views.calls.call import call_card
 from pyfuncdbg.ui.views.calls.calls import CallListing, call_table
 from pyfuncdbg.ui.views.calls.run_card import ELEMENTS, run_view

@@ -8,7 +8,7 @@ from rich.text import Text
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.units import count, size
 
-_NEXT = {'chrome': ', open it at ui.perfetto.dev', 'notebook': ', open it in Jupyter',
+_NEXT = {'chrome': ', open it at ui.perfetto.dev', 'html': ', open it in a browser', 'notebook': ', open it in Jupyter',
          'pytest': ', run it with pytest'}
 """What to do with a file of a format."""
 

@@ -15,11 +15,11 @@ from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.html.curve import POINTS, curve_html
+from pyfuncdbg.ui.html.heatmap import COLUMNS, ROWS, heatmap_html
+from pyfuncdbg.ui.html.picture import SLICES, call_pictures, load_pictures, picture_html
+from pyfuncdbg.ui.html.tensors import histogram_html
 from pyfuncdbg.ui.ipython.displays import answer_bundle
-from pyfuncdbg.ui.ipython.html.curve import POINTS, curve_html
-from pyfuncdbg.ui.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
-from pyfuncdbg.ui.ipython.html.picture import SLICES, call_pictures, load_pictures, picture_html
-from pyfuncdbg.ui.ipython.html.tensors import histogram_html
 from pyfuncdbg.ui.views.sample_trace import sample
 
 

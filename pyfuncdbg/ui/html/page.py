@@ -18,10 +18,10 @@ from rich.style import Style
 from rich.table import Column, Table
 from rich.text import Text
 
-from pyfuncdbg.ui.ipython.html.element import Html, element, joined
-from pyfuncdbg.ui.ipython.html.heatmap import heatmap_html
-from pyfuncdbg.ui.ipython.html.pages import paged_table
-from pyfuncdbg.ui.ipython.html.picture import picture_html
+from pyfuncdbg.ui.html.element import Html, element, joined
+from pyfuncdbg.ui.html.heatmap import heatmap_html
+from pyfuncdbg.ui.html.pages import paged_table
+from pyfuncdbg.ui.html.picture import picture_html
 from pyfuncdbg.ui.views.page import Fitted, Page
 from pyfuncdbg.ui.views.pictures.heatmap import HeatMap
 from pyfuncdbg.ui.views.pictures.picture import Picture

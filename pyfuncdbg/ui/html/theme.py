@@ -5,7 +5,7 @@ notebooks takes them out, what remains is the text, as in a terminal.
 """
 from __future__ import annotations
 
-from pyfuncdbg.ui.ipython.html.element import Html, element
+from pyfuncdbg.ui.html.element import Html, element
 
 _LIGHT = {'red': '#b3261e', 'green': '#1a6e2e', 'yellow': '#7a5200', 'blue': '#0b57b8', 'magenta': '#8a1c8f',
           'cyan': '#0a6472', 'dim': '#59636e', 'line': '#d1d9e0', 'shade': '#f3f5f7', 'fg': '#1f2328', 'bg': '#ffffff'}
@@ -87,7 +87,7 @@ text-align:left;vertical-align:top;white-space:pre;overflow-wrap:normal;font:inh
 
 def display_html(plain: str, rich: Html) -> str:
     """One output: the rules, the text for where they are taken out, and the display, which they uncover."""
-    return element('div', element('style', Html(_RULES_OF_ALL)), element('pre', plain, class_='pf-plain'),
+    return element('div', element('style', Html(RULES)), element('pre', plain, class_='pf-plain'),
                    element('div', rich, class_='pf-rich', hidden=True), class_='pyfuncdbg')
 
 
@@ -105,4 +105,5 @@ def _rules() -> str:
             f'{inside_light}{{{light};color-scheme:light}}{inside_dark}{{{dark};color-scheme:dark}}{_RULES}')
 
 
-_RULES_OF_ALL = _rules()
+RULES = _rules()
+"""Of elements in one of class `pyfuncdbg`, which follows the theme of its notebook, or of the system."""

@@ -11,8 +11,8 @@ from parsed_html import Element, parsed
 from written_trace import tensor
 
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
-from pyfuncdbg.ui.ipython.html.tape import tape_html
-from pyfuncdbg.ui.ipython.html.tape_places import LEAVES, STEPS, places_of
+from pyfuncdbg.ui.html.tape import tape_html
+from pyfuncdbg.ui.html.tape_places import LEAVES, STEPS, places_of
 
 
 def gradient(name: str, *values: float):

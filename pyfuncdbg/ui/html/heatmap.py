@@ -10,7 +10,7 @@ import numpy as np
 from rich.color_triplet import ColorTriplet
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.ui.ipython.html.element import Html, element
+from pyfuncdbg.ui.html.element import Html, element
 from pyfuncdbg.ui.views.pictures.element_table import element as written
 from pyfuncdbg.ui.views.pictures.heatmap import INF, NAN, Grid, blocks, color_at, finite_range, places, plain_numbers
 from pyfuncdbg.ui.views.units import value

@@ -17,10 +17,10 @@ from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, RunRec
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.html.element import Html, element
+from pyfuncdbg.ui.html.page import WIDTH, page_html
+from pyfuncdbg.ui.html.pages import MOST, ROWS
 from pyfuncdbg.ui.ipython.displays import answer_bundle, bundle
-from pyfuncdbg.ui.ipython.html.element import Html, element
-from pyfuncdbg.ui.ipython.html.page import WIDTH, page_html
-from pyfuncdbg.ui.ipython.html.pages import MOST, ROWS
 from pyfuncdbg.ui.views.sample_trace import sample
 
 OURS = {'', 'div', 'span', 'pre', 'style', 'table', 'thead', 'tbody', 'tr', 'td', 'th', 'form', 'label', 'input', 'section',

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.ui.ipython.html.element import Html, element
+from pyfuncdbg.ui.html.element import Html, element
 from pyfuncdbg.ui.views.pictures.element_table import element as written
 from pyfuncdbg.ui.views.pictures.heatmap import plain_numbers, starts
 from pyfuncdbg.ui.views.units import value

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
-from pyfuncdbg.ui.ipython.html.element import Html, element, joined
-from pyfuncdbg.ui.ipython.html.page import text_html
-from pyfuncdbg.ui.ipython.html.pages import paged_table
+from pyfuncdbg.ui.html.element import Html, element, joined
+from pyfuncdbg.ui.html.page import text_html
+from pyfuncdbg.ui.html.pages import paged_table
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.tensors.tensors import Row, available_at, kind_of, maker_text, remarks, tensor_name
 from pyfuncdbg.ui.views.units import milliseconds, shape, size, value

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyfuncdbg.ui.ipython.html.element import Html, element, joined
+from pyfuncdbg.ui.html.element import Html, element, joined
 
 ROWS = 25
 """Rows on a page."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Gradient, Tape, TapeEdge, TapeNode
-from pyfuncdbg.ui.ipython.html.element import Html, element, joined
-from pyfuncdbg.ui.ipython.html.page import page_html
-from pyfuncdbg.ui.ipython.html.tape_places import TapeBox, places_of
+from pyfuncdbg.ui.html.element import Html, element, joined
+from pyfuncdbg.ui.html.page import page_html
+from pyfuncdbg.ui.html.tape_places import TapeBox, places_of
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flags
 from pyfuncdbg.ui.views.numerics.tape import check_mark, filled_cells, magnitude, serious, tape_end, tape_heading, tape_tree

@@ -14,10 +14,10 @@ import numpy as np
 
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
-from pyfuncdbg.ui.ipython.html.curve import curve_html
-from pyfuncdbg.ui.ipython.html.element import Html, element, joined
-from pyfuncdbg.ui.ipython.html.heatmap import heatmap_html
-from pyfuncdbg.ui.ipython.html.pages import paged
+from pyfuncdbg.ui.html.curve import curve_html
+from pyfuncdbg.ui.html.element import Html, element, joined
+from pyfuncdbg.ui.html.heatmap import heatmap_html
+from pyfuncdbg.ui.html.pages import paged
 from pyfuncdbg.ui.views.calls.call import input_titles
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.pictures.picture import choose_axes, has_picture, index_text, is_part
