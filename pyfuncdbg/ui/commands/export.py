@@ -16,12 +16,14 @@ from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
 from pyfuncdbg.ui.commands.exports.call_csv import write_call_csv
 from pyfuncdbg.ui.commands.exports.call_json import write_json, write_json_lines
+from pyfuncdbg.ui.commands.exports.call_parquet import write_call_parquet
 from pyfuncdbg.ui.commands.exports.chrome_trace import write_chrome_trace
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls
 from pyfuncdbg.ui.commands.exports.html_page import write_html_page
 from pyfuncdbg.ui.commands.exports.new_files import NewFiles
 from pyfuncdbg.ui.commands.exports.notebook import notebook_name, write_notebook
+from pyfuncdbg.ui.commands.exports.otel_spans import write_otel_spans
 from pyfuncdbg.ui.commands.exports.pytest_file import pytest_file_name, write_pytest_file
 from pyfuncdbg.ui.commands.exports.tensor_archive import write_tensor_archive
 from pyfuncdbg.ui.views.reports.exported_file import exported_file_view
@@ -70,6 +72,9 @@ FORMATS = {
     'npz': ExportFormat('.npz', 'values of tensors', _archive),
     'notebook': ExportFormat('.ipynb', 'cells that make a call again on its recorded inputs', write_notebook, notebook_name,
                              frozenset({'with_source'}), needs_call=True),
+    'otel': ExportFormat('.otlp.jsonl', 'OpenTelemetry spans, as OTLP in lines of JSON', _text(write_otel_spans)),
+    'parquet': ExportFormat('.parquet', 'a row for each call, for pandas, DuckDB and Polars',
+                            lambda job: Written(write_call_parquet(job.calls, job.files.binary()))),
     'pytest': ExportFormat('.py', 'a test of the function on the recorded inputs', write_pytest_file, pytest_file_name,
                            frozenset(OPTIONS), needs_call=True),
 }

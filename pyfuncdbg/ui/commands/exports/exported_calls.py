@@ -51,6 +51,15 @@ def status(call: CallRecord) -> str:
     return 'nan' if any(has_bad_values(tensor) for tensor in (*call.inputs, *call.outputs)) else 'ok'
 
 
+def plain_text(text: str) -> str:
+    """Text that UTF-8 can hold: lone surrogates as escapes.
+
+    Args:
+        text: Of a trace.
+    """
+    return text.encode('utf-8', 'backslashreplace').decode()
+
+
 def has_bad_values(tensor: TensorRecord) -> bool:
     """Whether a tensor is known to have NaN or infinity."""
     return tensor.stats is not None and tensor.stats.bad > 0
