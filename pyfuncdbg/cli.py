@@ -132,8 +132,7 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
     if screen is not None:
         return screen
     _debug(options)
-    if options.breaks:
-        recorded_program.tell_unhit()
+    _tell_at_exit(options)
     recorded_program.begin(path, program.argv, **recorded_program.recording_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
@@ -146,8 +145,7 @@ def _flown(options: argparse.Namespace, flight: FlightOptions, program: Program,
     folder = recorded_program.folder_in(settings) if options.record is None else Path()
     path = folder / (f'{program.name}.pfd' if options.record is None else options.record)
     _debug(options)
-    if options.breaks:
-        recorded_program.tell_unhit()
+    _tell_at_exit(options)
     recorded_program.begin_flight(path, program.argv, flight, **recorded_program.recording_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
@@ -168,7 +166,11 @@ def _listen(options: argparse.Namespace) -> None:
 
 def _debug(options: argparse.Namespace) -> None:
     """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
-    if not (options.breaks or options.catch or options.commands or options.ui is not None or options.on_eof != 'cont'):
+    rules = [f'--{name}' for name in ('ignore', 'rtol', 'atol', 'ulp') if getattr(options, name) is not None]
+    if rules and options.against is None:
+        raise UsageError(f'run: {", ".join(rules)}: expected --against TRACE too, the recording to compare with')
+    if not (options.breaks or options.catch or options.commands or options.ui is not None or options.on_eof != 'cont'
+            or options.against is not None):
         return                                  # `breakpoint()` in the program brings along what it needs
     from pyfuncdbg.observers.debug.breakpoints.listing import pending_note
     from pyfuncdbg.observers.debug.debugger import debugger
@@ -184,15 +186,31 @@ def _debug(options: argparse.Namespace) -> None:
     debugger.catching = options.catch
     debugger.broker.lost = options.on_eof
     install(debugger, options.ui, commands=commands)
+    if options.against is not None:
+        from pyfuncdbg.ui.commands.diff import rules_of
+        from pyfuncdbg.ui.commands.programs.reference_recording import compare_with
+        compare_with(options.against, rules_of(options), debugger, quiet=options.hosted is not None)
     if options.breaks or options.catch:
         debugger.start()
+
+
+def _tell_at_exit(options: argparse.Namespace) -> None:
+    """Say below the report which breakpoints stopped nothing, and what a comparison has found."""
+    from pyfuncdbg.ui.commands.programs import recorded_program
+    if options.breaks:
+        recorded_program.tell_unhit()
+    if options.against is not None:
+        from pyfuncdbg.observers.debug.debugger import debugger
+        from pyfuncdbg.ui.commands.programs.reference_recording import tell_result
+        tell_result(debugger)
 
 
 def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program: Program) -> Action | None:
     """The full screen with the program in it, if that is wanted and can be shown here."""
     if not (options.live or options.ui == 'inspector'):
         return None
-    if options.live and (options.ui not in (None, 'auto') or options.breaks or options.catch or options.commands):
+    if options.live and (options.ui not in (None, 'auto') or options.breaks or options.catch or options.commands or
+                         options.against is not None):
         raise UsageError('run: --live cannot be combined with stops; use --ui inspector')
     from pyfuncdbg.hooks.notice import say
     from pyfuncdbg.ui.inspector.hosting.host import ScreenOptions, host, refusal
@@ -219,6 +237,10 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     recorded_program.begin(path, program.argv, **recorded_program.recording_options(options, budget), report=False)
     if options.breaks:
         recorded_program.note_unhit()
+    if options.against is not None:
+        from pyfuncdbg.observers.debug.debugger import debugger
+        from pyfuncdbg.ui.commands.programs.reference_recording import note_result
+        note_result(debugger)
     if options.signal:
         recorded_program.install_signal()
     if options.hosted >= 0:

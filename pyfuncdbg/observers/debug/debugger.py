@@ -37,6 +37,7 @@ from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, STEPS, Decision, Phase, Stop
 
 if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.comparison.live_comparison import LiveComparison, Match
     from pyfuncdbg.observers.record.recorder import Recorder
 
 DEPTH = -100
@@ -51,6 +52,7 @@ class Debugger:
         left: The user has said quit, and debugging has not started again.
         quit_explained: Whether the user has been told what quit does.
         plans: By native thread, the user's plan for it; a thread without a plan is not in it.
+        comparison: With a recording, at whose first divergence the program stops; None without.
     """
 
     def __init__(self) -> None:
@@ -61,6 +63,7 @@ class Debugger:
         self.swaps = SwappedFunctions()
         self.breakpoints = Breakpoints(self._update_kinds, self)
         self._catching = False
+        self.comparison: LiveComparison | None = None
         self.left = self.quit_explained = False
         self.plans = ThreadPlans()
         self._lock = new_rlock()
@@ -112,6 +115,12 @@ class Debugger:
         """A recording that is on."""
         return self.live.recorder()
 
+    def compare_with(self, comparison: LiveComparison, kinds: frozenset[Kind]) -> None:
+        """Stop where the program first differs from a recording, in calls of these kinds."""
+        self.comparison = comparison
+        self.want(*kinds)
+        self.start()
+
     def note_swap(self, site: CallSite, original: Any, count: int) -> None:
         """A site calls another function than `original` now, until the user leaves debugging."""
         self.swaps.note(site, original, count)
@@ -137,7 +146,8 @@ class Debugger:
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether calls of a site are needed now; see `Hook`."""
         if self.plans or debugged_runs.policies.count or (self._catching and site.kind == 'python') or (
-                self.runs.sessions is not None and site.kind == 'run'):
+                self.runs.sessions is not None and site.kind == 'run') or (
+                self.comparison is not None and self.comparison.wants(site.kind)):
             return True
         return _has_breakpoint_call(site.function) or self.breakpoints.wants(site, run)
 
@@ -167,24 +177,25 @@ class Debugger:
             return proceed()
         hits: Sequence[Hit] = () if tests is None else tests.hits_before(call) if plan is None else _test(
             plan, lambda: tests.hits_before(call))
-        if hits or plan is not None:
-            self._stop_before(call, hits)
+        match = self.comparison.begin(call) if self.comparison is not None else None
+        if hits or plan is not None or (match is not None and match.reason):
+            self._stop_before(call, hits, match.reason if match is not None else '')
         if call.site.kind == 'python' and call.saved_inputs is None and (
-                hits or plan is not None or self._catching or (tests is not None and tests.later)
+                hits or plan is not None or match is not None or self._catching or (tests is not None and tests.later)
                 or self.breakpoints.at_lines or _has_breakpoint_call(call.site.function)):
             call.saved_inputs = save(call.inputs)      # it may stop in there or after it, and be retried then
         try:
-            return self._execute(call, tests, proceed)
+            return self._execute(call, tests, proceed, match)
         finally:
             call.saved_inputs = None
 
-    def _execute(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs]) -> Outputs:
+    def _execute(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs], match: Match | None) -> Outputs:
         """Execute a call until the user does not want it again."""
         while True:
             try:
                 outputs = proceed()
             except BaseException as error:
-                if not self._retry_after_error(call, tests, error):
+                if not self._retry_after_error(call, tests, error, match):
                     raise
                 self._renew(call, tests, error)
                 continue
@@ -194,9 +205,10 @@ class Debugger:
             if tests is not None and tests.later:
                 hits = tests.hits_after(call, outputs) if plan is None else _test(plan,
                                                                                   partial(tests.hits_after, call, outputs))
-            if not hits and plan is None:
+            reason = match.end(call, outputs) if match is not None else ''
+            if not hits and plan is None and not reason:
                 return outputs
-            if (result := self._stop_after(call, hits, list(outputs))) is not None:
+            if (result := self._stop_after(call, hits, list(outputs), reason)) is not None:
                 return result
             self._renew(call, tests)
 
@@ -236,12 +248,12 @@ class Debugger:
             self._forget_idle(call.thread)
         return self.plans.get(call.thread)
 
-    def _retry_after_error(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
+    def _retry_after_error(self, call: Call, tests: Tests | None, error: BaseException, match: Match | None) -> bool:
         """Handle an error that came out of a call; returns whether the call is made again."""
         restore_tracing()
         if isinstance(error, Exception):
             self._plan_after(call)
-            return self._stop_at_error(call, tests, error)
+            return self._stop_at_error(call, tests, error, match.end(call, (), error) if match is not None else '')
         plan = self.plans.get(call.thread)
         if plan is not None:
             plan.stepper.left = 0               # no stop after it: the steps go on in the caller
@@ -265,7 +277,7 @@ class Debugger:
             return
         if plan is not None:
             plan.next_call = False
-        reason = _hit_reason(hits) or reason or 'node'
+        reason = ', '.join(filter(None, (_hit_reason(hits), reason))) or 'node'
         decision = self.stop_thread(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=reason))
         if call.site.kind == 'python' and call.run.control is not None:
             call.run.control.mark()
@@ -279,13 +291,13 @@ class Debugger:
         else:
             self.apply_decision(decision, call.run, call.thread)
 
-    def _stop_after(self, call: Call, hits: Sequence[Hit], outputs: list[Any]) -> Outputs | None:
+    def _stop_after(self, call: Call, hits: Sequence[Hit], outputs: list[Any], reason: str) -> Outputs | None:
         """Stop after the call if there is a reason; its outputs, None to repeat the call."""
         plan = self.plans.get(call.thread)
-        if not hits and not (plan is not None and plan.ends(call)):
+        if not hits and not reason and not (plan is not None and plan.ends(call)):
             return outputs
-        stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_hit_reason(hits) or 'return',
-                    outputs=outputs)
+        reason = ', '.join(filter(None, (_hit_reason(hits), reason))) or 'return'
+        stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=reason, outputs=outputs)
         if plan is not None and plan.compare:
             stop.differences = differences(plan.compare, copied_outputs(call.site.host, call.site.outputs, outputs))
         decision = self.stop_thread(stop)
@@ -301,14 +313,14 @@ class Debugger:
         plan.entering = decision.argument == 'into'
         plan.compare = before
 
-    def _stop_at_error(self, call: Call, tests: Tests | None, error: Exception) -> bool:
+    def _stop_at_error(self, call: Call, tests: Tests | None, error: Exception, reason: str) -> bool:
         """Stop where the call raised if there is a reason; whether to repeat the call."""
         plan = self.plans.get(call.thread)
         hits = _test(plan, lambda: tests.hits_on_error(call, error)) if tests is not None else ()
         caught = self.catching and call.site.kind == 'python'
-        if not hits and not caught and not (plan is not None and plan.ends(call)):
+        if not hits and not caught and not reason and not (plan is not None and plan.ends(call)):
             return False
-        reason = _hit_reason(hits) or f'raised {type(error).__name__}'
+        reason = ', '.join(filter(None, (_hit_reason(hits), reason))) or f'raised {type(error).__name__}'
         decision = self.stop_thread(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
         if decision.verb in (*STEPS, 'node', 'into') and self.step_out(decision, call.thread):
             return False                        # the stepper continues where the error is handled

@@ -131,6 +131,15 @@ class TraceInfo:
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ''
     settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def versions_with_python(self) -> dict[str, str]:
+        """Of Python and of libraries, by name.
+
+        Returns:
+            Python's alone where the trace does not say the others.
+        """
+        return {'Python': self.python, **self.versions}
     trips: tuple[Trip, ...] = ()
     pauses: tuple[Pause, ...] = ()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from pyfuncdbg.errors import UsageError, nearest
+from pyfuncdbg.ui.commands.programs.comparison_options import add_against, add_rules
 from pyfuncdbg.ui.commands.programs.flight_options import add_flight_options
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
@@ -32,6 +33,7 @@ def _run() -> argparse.ArgumentParser:
     parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts
     add_flight_options(parser.add_argument_group('flight recorder'))
     _add_debugging(parser)
+    add_against(parser.add_argument_group('comparison with an earlier recording'))
     return parser
 
 
@@ -70,10 +72,7 @@ def _diff() -> argparse.ArgumentParser:
                      usage='pyfuncdbg diff [options] TRACE TRACE')
     parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
     parser.add_argument('other', metavar='TRACE', help='the recording to compare with')
-    parser.add_argument('--ignore', metavar='KINDS', help='kinds of differences that do not count, such as time,print')
-    parser.add_argument('--rtol', metavar='X', help='elements are equal up to X times the second one (default: bit for bit)')
-    parser.add_argument('--atol', metavar='X', help='elements are equal up to X')
-    parser.add_argument('--ulp', metavar='N', help='floats are equal if at most N representable numbers apart')
+    add_rules(parser)
     parser.add_argument('--json', action='store_true', help='answer in JSON')
     return parser
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
+from typing import Any
 
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError, UsageError, nearest
 from pyfuncdbg.observers.debug.comparison.divergence import KINDS, TraceDifference
 from pyfuncdbg.observers.debug.comparison.record_comparison import Rules
 from pyfuncdbg.observers.debug.comparison.trace_comparison import compare_calls, compare_runs, compare_traces
@@ -59,6 +61,26 @@ def tolerance(text: str) -> float:
     if not 0 <= number < math.inf:
         raise argparse.ArgumentTypeError(f'{text!r} is not a number from 0 on')
     return number
+
+
+def rules_of(options: argparse.Namespace) -> Rules:
+    """Read the options of `comparison_options.add_rules`.
+
+    Args:
+        options: Texts, None of those that were not given.
+
+    Raises:
+        UsageError: One of them makes no sense.
+    """
+    parsers: dict[str, Callable[[str], Any]] = {'ignore': kinds, 'rtol': tolerance, 'atol': tolerance, 'ulp': positive}
+    values: dict[str, Any] = {}
+    for name, parse in parsers.items():
+        if (text := getattr(options, name)) is not None:
+            try:
+                values[name] = parse(text)
+            except argparse.ArgumentTypeError as error:
+                raise UsageError(f'--{name}: {error}') from None
+    return Rules(values.pop('ignore', frozenset()), Tolerance(**values))
 
 
 def _diff(context: Context, args: argparse.Namespace) -> TraceDifference:

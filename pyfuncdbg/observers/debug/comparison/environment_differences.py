@@ -1,7 +1,7 @@
 """Differences around two recorded programs: versions, machines, settings; and the gaps of a recording. Pure."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.observers.record.trace_info import TraceInfo
@@ -19,11 +19,9 @@ def gaps_of(info: TraceInfo) -> Iterator[str]:
         yield 'its versions of libraries are not known: it was recorded by an earlier version of pyfuncdbg'
 
 
-def version_differences(one: TraceInfo, two: TraceInfo) -> tuple[tuple[str, str, str], ...]:
+def version_differences(one: Mapping[str, str], two: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
     """The libraries of both recordings whose versions differ, where both are known."""
-    sides = [{'Python': info.python, **info.versions} for info in (one, two)]
-    return tuple((name, sides[0][name], sides[1][name]) for name in sides[0]
-                 if name in sides[1] and sides[0][name] != sides[1][name])
+    return tuple((name, one[name], two[name]) for name in one if name in two and one[name] != two[name])
 
 
 def environment_differences(one: Trace, two: Trace) -> tuple[tuple[str, str, str], ...]:

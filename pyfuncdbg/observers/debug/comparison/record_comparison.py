@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Literal, Protocol
+
+import numpy as np
 
 from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.hooks.output.output import OutputEntry
 from pyfuncdbg.observers.debug.comparison.divergence import Kind, TensorDifference
 from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance, value_difference
-from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, RunRecord, Stats, TensorRecord
+from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, RunRecord, Stats
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 
 _STREAMS: tuple[tuple[Kind, tuple[str, ...]], ...] = (('print', ('out', 'err', 'log')), ('warning', ('warning', 'fp')))
@@ -31,6 +34,30 @@ class Rules:
     tolerance: Tolerance = field(default_factory=Tolerance)
 
 
+class ComparedTensor(Protocol):
+    """A tensor to compare: a recorded one, or a value of a running call. The properties are those of `TensorRecord`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def stats(self) -> Stats | None: ...
+    @property
+    def absent(self) -> bool: ...
+
+    def to_numpy(self) -> np.ndarray:
+        """The value.
+
+        Raises:
+            DroppedError: It was not kept.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """The part of a call or a run by which two of them are compared.
@@ -42,10 +69,10 @@ class Content:
         ended: Whether it came to an end; if not, `outputs`, `error` and the rest of `output` are not known.
     """
 
-    inputs: Sequence[TensorRecord]
-    outputs: Sequence[TensorRecord]
+    inputs: Sequence[ComparedTensor]
+    outputs: Sequence[ComparedTensor]
     error: str = ''
-    output: Sequence[OutputRecord] = ()
+    output: Sequence[OutputRecord | OutputEntry] = ()
     ended: bool = True
 
     @classmethod
@@ -114,8 +141,8 @@ class RecordComparison:
             return RecordDifference(tensors[0].kind, tuple(tensors))
         return found[0] if found else None
 
-    def _tensors(self, side: Literal['in', 'out'], one: Sequence[TensorRecord],
-                 two: Sequence[TensorRecord]) -> list[TensorDifference]:
+    def _tensors(self, side: Literal['in', 'out'], one: Sequence[ComparedTensor],
+                 two: Sequence[ComparedTensor]) -> list[TensorDifference]:
         found = [self._tensor(side, slot, *pair) for slot, pair in enumerate(zip(one, two, strict=False))]
         differing = [tensor for tensor in found if tensor is not None and tensor.kind not in self._rules.ignored]
         if len(one) != len(two) and one and two and 'shape' not in self._rules.ignored:
@@ -123,8 +150,8 @@ class RecordComparison:
             differing.append(TensorDifference('shape', side, min(len(one), len(two)), '', texts))
         return differing
 
-    def _tensor(self, side: Literal['in', 'out'], slot: int, one: TensorRecord,
-                two: TensorRecord) -> TensorDifference | None:
+    def _tensor(self, side: Literal['in', 'out'], slot: int, one: ComparedTensor,
+                two: ComparedTensor) -> TensorDifference | None:
         name = one.name or two.name
         if one.dtype != two.dtype:
             return TensorDifference('dtype', side, slot, name, (one.dtype, two.dtype))
@@ -141,8 +168,8 @@ class RecordComparison:
             return None
         return TensorDifference('value', side, slot, name, difference.values, difference) if difference is not None else None
 
-    def _by_statistics(self, side: Literal['in', 'out'], slot: int, one: TensorRecord,
-                       two: TensorRecord) -> TensorDifference | None:
+    def _by_statistics(self, side: Literal['in', 'out'], slot: int, one: ComparedTensor,
+                       two: ComparedTensor) -> TensorDifference | None:
         """Without values on a side: other statistics are a difference, equal ones say nothing."""
         stats = _stats(one), _stats(two)
         if stats[0] is not None and stats[1] is not None and self._rules.tolerance.exact:
@@ -154,7 +181,7 @@ class RecordComparison:
         self.unknown += not (one.absent and two.absent)
         return None
 
-def _stats(tensor: TensorRecord) -> Stats | None:
+def _stats(tensor: ComparedTensor) -> Stats | None:
     """The statistics of a tensor; those of a value that is kept may not have been read."""
     if tensor.stats is not None or tensor.key is None:
         return tensor.stats

@@ -66,7 +66,8 @@ def compare_traces(one: Trace, two: Trace, rules: Rules, names: tuple[str, str],
     infos = one.info(), two.info()
     gaps = (f'{name}: {gap}' for name, info in zip(names, infos, strict=True) for gap in gaps_of(info))
     return replace(comparison.result(names), gaps=tuple(gaps),
-                   versions=() if 'versions' in rules.ignored else version_differences(*infos),
+                   versions=() if 'versions' in rules.ignored else version_differences(
+                       *(info.versions_with_python for info in infos)),
                    environment=() if 'environment' in rules.ignored else environment_differences(one, two))
 
 

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.output import numpy_errstate
-from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Decision, Stop, Verb, location_text
+from pyfuncdbg.observers.debug.stops.stop import DIFFERS, STOPS_AGAIN, Decision, Stop, Verb, location_text
 from pyfuncdbg.observers.record.recorder import recorders
 
 _SCREENS = ('inspector', 'debugpy')
@@ -294,8 +294,8 @@ _brokers: weakref.WeakSet[Broker] = weakref.WeakSet()
 
 
 def _is_step(stop: Stop) -> bool:
-    """Whether a thread has only stepped to a stop: no breakpoint, and no error."""
-    return stop.error is None and not (stop.hits or stop.reason.startswith('breakpoint'))
+    """Whether a thread has only stepped to a stop: no breakpoint, no divergence from a recording, and no error."""
+    return stop.error is None and not (stop.hits or stop.reason.startswith(('breakpoint', DIFFERS)))
 
 
 def _after_fork() -> None:

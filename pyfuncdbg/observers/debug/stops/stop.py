@@ -44,6 +44,9 @@ FORWARD: tuple[Verb, ...] = (*STEPS, 'node', 'into', 'to')
 STOPS_AGAIN: frozenset[Verb] = frozenset((*FORWARD, 'jump', 'rewind', 'swap', 'retry'))
 """Verbs after which the user expects the next stop soon, on the same thread."""
 
+DIFFERS = 'differs from'
+"""How the reason of a stop begins at which the program diverges from a recording."""
+
 _numbers = itertools.count(1)
 _Result = TypeVar('_Result')
 

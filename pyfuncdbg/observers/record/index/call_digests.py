@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.log.batch_tensors import TYPES, BatchTensors
 from pyfuncdbg.observers.record.log.call_batch import Batch
@@ -20,6 +21,8 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
 _LAST = np.uint64(31)
 _SALT = np.uint64(hash('digest of a call') & _MASK)
+_INLINE = 64
+"""Bytes up to which values are never in a blob of their own."""
 _OUTPUT_PLACE = 1 << 20
 """Places of outputs: beyond those of all inputs."""
 _NAMES = [dtype_name(dtype) for dtype in TYPES]
@@ -147,8 +150,9 @@ def _description_digests(descriptions: list[Any]) -> np.ndarray:
             code = _CODES.get(dtype, 0) if data is not payload and not shape else 0
             if code and len(data) == TYPES[code - 1].itemsize:
                 scalars.append((number, code, int.from_bytes(data[:8], 'little'), int.from_bytes(data[8:], 'little')))
-            else:
-                digests[number] = hash((dtype, tuple(shape), data)) & _MASK
+            else:                               # bytes seen for the first time are in the record, then in a blob
+                key = digest(data) if data is not payload and len(data) > _INLINE else data
+                digests[number] = hash((dtype, tuple(shape), key)) & _MASK
         except (TypeError, ValueError, IndexError):
             digests[number] = hash(repr(entry)) & _MASK
     if scalars:

@@ -5,6 +5,7 @@ Written once for each process, on the thread that opens its log; of a host when 
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -24,8 +25,19 @@ def process_environment() -> dict[str, Any]:
     Returns:
         'versions', 'machine' and 'settings', as plain data.
     """
+    versions = process_versions()
+    del versions['Python']                      # a trace has it elsewhere
+    return {'versions': versions, 'machine': _machine(), 'settings': settings(_VARIABLES)}
+
+
+def process_versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that every program has.
+
+    Returns:
+        By name.
+    """
     own = sys.modules[__name__.partition('.')[0]].__version__
-    return {'versions': {'pyfuncdbg': own, 'NumPy': np.__version__}, 'machine': _machine(), 'settings': settings(_VARIABLES)}
+    return {'Python': platform.python_version(), 'pyfuncdbg': own, 'NumPy': np.__version__}
 
 
 def settings(names: Iterable[str]) -> dict[str, str]:

@@ -51,15 +51,13 @@ class Failure:
             snapshots: Copies arrays; None to keep no variables: a run fails with what one of its calls has raised, and that
                 call has them.
         """
-        kind = type(error)
-        self.type = kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}'
-        self.message = _message(error)
+        self.type, self.message = error_text(error)
         trace = _without_machinery(error.__traceback__)
         frames = error_frames(error)
         self.frames = [place(frame, line) for frame, line in frames]
         self._text: traceback.TracebackException | None
         try:
-            self._text = traceback.TracebackException(kind, error, trace, limit=-_MOST_FRAMES, lookup_lines=False,
+            self._text = traceback.TracebackException(type(error), error, trace, limit=-_MOST_FRAMES, lookup_lines=False,
                                                       compact=True)
             _translate(self._text, error, trace)
         # A property or method of the program's exception may raise: that must not end the recording.
@@ -201,6 +199,19 @@ def error_frames(error: BaseException) -> list[tuple[FrameType, int]]:
     same = enclosing_frame_ids(frame for frame, _ in frames)
     frames = [(frame, line) for frame, line in frames if id(frame) not in same]
     return frames if len(frames) <= _MOST_FRAMES else frames[:_MOST_FRAMES // 2] + frames[-_MOST_FRAMES // 2:]
+
+
+def error_text(error: BaseException) -> tuple[str, str]:
+    """Name an exception.
+
+    Args:
+        error: Of the program.
+
+    Returns:
+        Its class, with the module if that is not `builtins`, and its message.
+    """
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}', _message(error)
 
 
 def _message(error: BaseException) -> str:

@@ -48,7 +48,7 @@ class SiteNote:
         self.op_type = site.op_type
         self.kind = site.kind
         self.host = site.host.name
-        self.function, self.code = _name_and_code(site.function)
+        self.function, self.code = name_and_code(site.function)
         if self.code is not None:               # of a module in an archive its loader gives the text
             linecache.lazycache(self.code.co_filename, getattr(site.function, '__globals__', {}))
         self.stack = site.stack
@@ -81,8 +81,15 @@ class SiteNote:
                 sources.frames(self.stack)]
 
 
-def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.CodeType | None]:
-    """Qualified name and code of the function the user wrote, below partials, methods, decorators and callable objects."""
+def name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.CodeType | None]:
+    """Name the function that the user wrote, below partials, methods, decorators and callable objects.
+
+    Args:
+        function: Of a site.
+
+    Returns:
+        Its qualified name and its code, where there is any.
+    """
     if function is None:
         return '', None
     name = qualified_name_of(function)
