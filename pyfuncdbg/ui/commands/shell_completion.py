@@ -96,7 +96,8 @@ def _candidates(before: Sequence[str], word: str) -> Iterable[str]:
     if subcommand.takes_program and split_arguments(rest, parser)[1]:
         return ()                               # its arguments are the program's
     if rest and rest[-1] in options_with_value(parser):
-        return map(str, actions_of(parser)[rest[-1]].choices or ())
+        option = actions_of(parser)[rest[-1]]
+        return trace_names() if option.metavar == 'TRACE' else map(str, option.choices or ())
     if word.startswith('-'):
         return actions_of(parser)
     if before[0] in ('open', 'diff'):

@@ -38,7 +38,8 @@ def here(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(('line', 'offered'), [
     ('pyfuncdbg sh', ['show']), ('pyfuncdbg c', ['clean', 'completion', 'connect']), ('pyfuncdbg --v', ['--version']),
-    ('pyfuncdbg run --u', ['--ui']), ('pyfuncdbg run --ui p', ['prompt']), ('pyfuncdbg run --record ', []),
+    ('pyfuncdbg run --u', ['--ui', '--ulp']),
+    ('pyfuncdbg run --against p', ['prog.pfd']), ('pyfuncdbg run --ui p', ['prompt']), ('pyfuncdbg run --record ', []),
     ('pyfuncdbg run --hos', []), ('pyfuncdbg run train.py --u', []), ('pyfuncdbg run -m train --u', []),
     ('pyfuncdbg open p', ['prog.pfd']), ('pyfuncdbg diff p', ['prog.pfd']), ('pyfuncdbg show diff p', ['prog.pfd']),
     ('pyfuncdbg diff prog.pfd --ig', ['--ignore']), ('pyfuncdbg completion f', ['fish']), ('pyfuncdbg nonsense ', []),
@@ -85,7 +86,7 @@ end"""}
 
 @pytest.mark.parametrize('shell', ['bash', 'zsh', 'fish'])
 @pytest.mark.parametrize(('typed', 'meant'), [
-    ('sho\tprog\tpt norm:\t', 'show|prog.pfd|pt|norm:0|'), ('run --u\tpro\tpro\t', 'run|--ui|prompt|prog.p'),
+    ('sho\tprog\tpt norm:\t', 'show|prog.pfd|pt|norm:0|'), ('run --ui\tpro\tpro\t', 'run|--ui|prompt|prog.p'),
     ('show call \\#3\t', 'show|call|#3|'), ('open pr\t', 'open|prog.p')])
 def test_typed_in_a_shell(here: Path, tmp_path: Path, shell: str, typed: str, meant: str) -> None:
     if shutil.which(shell) is None:

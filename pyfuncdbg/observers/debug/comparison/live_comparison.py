@@ -21,7 +21,7 @@ from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.comparison.divergence import Divergence
 from pyfuncdbg.observers.debug.comparison.divergence_text import divergence_text
-from pyfuncdbg.observers.debug.comparison.live_values import LiveTensor, live_tensors, values_key
+from pyfuncdbg.observers.debug.comparison.live_values import CallTensor, call_tensors, values_key
 from pyfuncdbg.observers.debug.comparison.record_comparison import Content, RecordComparison, RecordDifference, Rules
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, GroupKey
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord
@@ -112,7 +112,7 @@ class _Sequence:
             self._made.discard(self._next)
             self._next += 1
 
-    def find(self, inputs: Sequence[LiveTensor]) -> int | None:
+    def find(self, inputs: Sequence[CallTensor]) -> int | None:
         """The first of those that were not made with these very inputs."""
         if self._by_inputs is None:
             self._by_inputs = {}
@@ -171,7 +171,7 @@ class LiveComparison:
         """Find the counterpart of a call that begins, and compare the inputs; None if it is not compared."""
         if not self.wants(call.site.kind) or (call.site.kind == 'run' and call.run.kind == 'eager'):
             return None
-        inputs = live_tensors(call.run.feeds if call.site.kind == 'run' else call.site.inputs, call.inputs, call.site.host)
+        inputs = call_tensors(call.run.feeds if call.site.kind == 'run' else call.site.inputs, call.inputs, call.site.host)
         token = numpy_errstate.state.set(numpy_errstate.IGNORE)     # floating-point errors here are not the program's
         try:
             with self._lock:
@@ -183,7 +183,7 @@ class LiveComparison:
         finally:
             numpy_errstate.state.reset(token)
 
-    def _match(self, call: Call, inputs: Sequence[LiveTensor]) -> Match:
+    def _match(self, call: Call, inputs: Sequence[CallTensor]) -> Match:
         if call.site.kind == 'run':
             self.runs += 1
         else:
@@ -212,7 +212,7 @@ class LiveComparison:
         sequence.take(places[0])
         return Match(self, first, _divergence(difference, call, first))
 
-    def _compare_inputs(self, record: CallRecord | RunRecord, inputs: Sequence[LiveTensor]) -> RecordDifference | None:
+    def _compare_inputs(self, record: CallRecord | RunRecord, inputs: Sequence[CallTensor]) -> RecordDifference | None:
         unknown = self._records.unknown
         recorded = Content(Content.of(record).inputs, (), ended=False)
         difference = self._records.compare(recorded, Content(inputs, (), ended=False))
@@ -234,7 +234,7 @@ class LiveComparison:
             The first divergence of the program, if it is here.
         """
         recorded = replace(Content.of(record), inputs=())
-        values = live_tensors(call.run.fetches if call.site.kind == 'run' else call.site.outputs, outputs, call.site.host)
+        values = call_tensors(call.run.fetches if call.site.kind == 'run' else call.site.outputs, outputs, call.site.host)
         entries = () if call.output is None or call.site.kind == 'run' else tuple(call.output.entries)
         live = Content((), values, ': '.join(error_text(error)) if error is not None else '',
                        entries if call.output is not None else recorded.output)

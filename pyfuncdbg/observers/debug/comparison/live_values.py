@@ -15,7 +15,7 @@ from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 
 
-class LiveTensor:
+class CallTensor:
     """A value of a running call, as a `ComparedTensor`. It is read while it is compared, and not kept.
 
     Args:
@@ -52,9 +52,9 @@ class LiveTensor:
         return stats_of(self._array) if self._array is not None else None
 
 
-def live_tensors(names: Sequence[str], values: Sequence[object], host: Host) -> list[LiveTensor]:
+def call_tensors(names: Sequence[str], values: Sequence[object], host: Host) -> list[CallTensor]:
     """The values of one side of a call, with the names of its site."""
-    return [LiveTensor(names[place] if place < len(names) else '', value, host) for place, value in enumerate(values)]
+    return [CallTensor(names[place] if place < len(names) else '', value, host) for place, value in enumerate(values)]
 
 
 def values_key(tensors: Sequence[ComparedTensor]) -> tuple[object, ...]:

@@ -1,0 +1,162 @@
+"""`run --against`: a program is compared with its recording while it runs, and stops where it first differs."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pyfuncdbg
+
+ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
+PROGRAM = '''
+import sys
+import numpy as np
+mode, host = sys.argv[1:]
+if host == 'own':
+    from pyfuncdbg import tf
+else:
+    import tensorflow as tf
+tf1 = tf.compat.v1
+
+def norm(x):
+    """Divides."""
+    if x[0] == 3:
+        if mode == 'ulp':
+            return np.nextafter((x / 2).astype(np.float32), np.float32(99))
+        if mode == 'raise':
+            raise ValueError('bad x')
+        if mode == 'print':
+            print('hello')
+        if mode == 'shape':
+            return np.ones(4, np.float32)
+    return (x / 2).astype(np.float32)
+
+g = tf1.Graph()
+with g.as_default():
+    x = tf1.placeholder(tf.float32, [3], name='x')
+    y = tf1.py_func(norm, [x], tf.float32, name='norm')
+    if mode == 'site':
+        y = tf1.py_func(np.negative, [y], tf.float32, name='minus')
+with tf1.Session(graph=g) as session:
+    for step in range(6):
+        if (mode, step) in (('skip', 3), ('short', 5)):
+            continue
+        shift = 100 if (mode, step) == ('fed', 3) else 0
+        try:
+            session.run(y, {x: np.arange(3, dtype=np.float32) + step + shift})
+        except Exception:
+            pass
+    if mode == 'more':
+        session.run(y, {x: np.arange(3, dtype=np.float32)})
+print('end')
+'''
+SAME = 'compared with good.pfd: 6 calls and 6 runs the same'
+ULP = 'differs from good.pfd #4: out 0 norm:0: 3 of 3 elements, first [0] 1.5000001, was 1.5, at most 1 ULP'
+MISSING = 'differs from good.pfd: its Session.run (run #4) is missing here, its inputs are those of run #5'
+CASES = [
+    ('ok', (), '', SAME),
+    ('ulp', (), f'after norm[3]: {ULP}', f'norm[3] {ULP}'),
+    ('ulp', ('--ulp', '1'), '', SAME),
+    ('ulp', ('--rtol=1e-6',), '', SAME),
+    ('raise', (), 'in norm[3]: differs from good.pfd #4: raised ValueError: bad x, returned then', None),
+    ('print', (), 'after norm[3]: differs from good.pfd #4: printed hello, then nothing', None),
+    ('print', ('--ignore', 'prints'), '', SAME),
+    ('shape', (), 'after norm[3]: differs from good.pfd #4: out 0 norm:0: shape [4], was [3]', None),
+    ('fed', (), 'before run #4: differs from good.pfd run #4: in 0 x:0: 3 of 3 elements, first [0] 103.0, was 3.0, '
+                'relative 0.971', None),
+    ('skip', (), f'before run #4: {MISSING}', f'Session.run {MISSING}'),
+    ('more', (), 'before run #7: differs from good.pfd: it has no such run', None),
+    ('site', (), 'before minus[0]: differs from good.pfd: it has no such call', None),
+    ('short', (), '', 'compared with good.pfd: 5 calls and 5 runs the same; 2 of the recording missing: norm[5] (#6), '
+                      'Session.run (run #6)'),
+    ('short', ('--ignore', 'calls'), '', 'compared with good.pfd: 5 calls and 5 runs the same')]
+
+
+def run(folder: Path, *words: str, host: str = 'own', stdin: str = '') -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, 'PYTHONPATH': str(ROOT), 'COLUMNS': '200', 'TF_CPP_MIN_LOG_LEVEL': '3'}
+    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', *words, host], cwd=folder, text=True, input=stdin,
+                          capture_output=True, check=False, env=environment)
+
+
+def notices(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line.removeprefix('pyfuncdbg: ') for line in done.stderr.splitlines() if line.startswith('pyfuncdbg: ')]
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('against')
+    (path / 'train.py').write_text(PROGRAM)
+    assert run(path, '--record', 'good.pfd', 'train.py', 'ok').returncode == 0
+    return path
+
+
+def check(folder: Path, host: str, mode: str, options: tuple[str, ...], stop: str, last: str | None) -> None:
+    done = run(folder, '--ui', 'none', '--record', f'{host}-{mode}-{len(options)}.pfd', '--against', 'good.pfd', *options,
+               'train.py', mode, host=host)
+    *stops, end = notices(done)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, 'end')
+    assert stops == ([f'not stopped {stop} (no user is connected)'] if stop else [])
+    assert end == (last if last is not None else f'{end.partition(" ")[0]} {stop.partition(": ")[2]}')
+
+
+@pytest.mark.parametrize(('mode', 'options', 'stop', 'last'), CASES)
+def test_it_stops_at_the_first_divergence(folder: Path, mode: str, options: tuple[str, ...], stop: str,
+                                          last: str | None) -> None:
+    check(folder, 'own', mode, options, stop, last)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(('mode', 'options', 'stop', 'last'), [case for case in CASES if case[0] in (
+    'ok', 'ulp', 'raise', 'print', 'fed', 'skip', 'short')])
+def test_tensorflow_is_compared_with_a_recording_of_our_runtime(folder: Path, mode: str, options: tuple[str, ...], stop: str,
+                                                                last: str | None) -> None:
+    check(folder, 'tensorflow', mode, options, stop, last)
+
+
+def test_the_prompt_is_there_and_the_call_can_be_made_again(folder: Path) -> None:
+    done = run(folder, '--record', 'prompt.pfd', '--ui', 'prompt', '--against', 'good.pfd', 'train.py', 'ulp',
+               stdin='p out\nretry\nc\n')
+    assert done.stdout == 'end\n'
+    assert f"STOPPED after call 4 of node 'norm'  {ULP}" in done.stderr
+    assert '1 tensor made again, each as before' in done.stderr and 'as the function left them' not in done.stderr
+    assert done.stderr.count('STOPPED') == 2    # and not once more at what follows
+
+
+@pytest.mark.parametrize(('words', 'said'), [
+    (('--against', 'none.pfd', 'train.py', 'ok'), 'none.pfd: no such file or folder'),
+    (('--against', 'good.pfd', '--ignore', 'vlaue', 'train.py', 'ok'), "--ignore: 'vlaue' is no kind of difference"),
+    (('--against', 'good.pfd', '--rtol', 'x', 'train.py', 'ok'), "--rtol: 'x' is not a number from 0 on"),
+    (('--rtol', '1', '--ulp', '2', 'train.py', 'ok'), 'run: --rtol, --ulp: expected --against TRACE too'),
+    (('--live', '--against', 'good.pfd', 'train.py', 'ok'), '--live cannot be combined with stops')])
+def test_bad_input_gets_one_line_and_exit_code_2(folder: Path, words: tuple[str, ...], said: str) -> None:
+    done = run(folder, '--record', 'never.pfd', *words)
+    assert (done.returncode, done.stdout) == (2, '') and said in done.stderr and done.stderr.count('\n') == 1
+    assert not (folder / 'never.pfd').exists()
+
+
+THREADS = '''
+import sys
+import numpy as np
+from pyfuncdbg import tf
+count, factor, host = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+
+def scale(x):
+    return x * (factor if x == 17 else 2)
+
+data = tf.data.Dataset.range(64).map(lambda x: tf.numpy_function(scale, [x], tf.int64, name='scale'),
+                                     num_parallel_calls=count)
+print(sum(1 for _ in data))
+'''
+
+
+def test_calls_of_eight_threads_are_compared_with_those_of_one(folder: Path) -> None:
+    (folder / 'threads.py').write_text(THREADS)
+    run(folder, '--record', 'one.pfd', 'threads.py', '1', '2')
+    done = run(folder, '--record', 'eight.pfd', '--against', 'one.pfd', 'threads.py', '8', '2')
+    assert done.stdout == '64\n' and notices(done)[-1].startswith('compared with one.pfd: 64 calls')
+    done = run(folder, '--record', 'other.pfd', '--ui', 'none', '--against', 'one.pfd', 'threads.py', '8', '3')
+    (stop, _) = notices(done)
+    assert 'differs from one.pfd #18: out 0' in stop and ': 51, was 34' in stop
