@@ -1,4 +1,4 @@
-"""Timeline for Perfetto and chrome://tracing: calls and runs by process and thread, arrows from calls to their gradients.
+"""Timeline for Perfetto and chrome://tracing: calls and runs by process and thread, with arrows between calls.
 
 Source: Trace Event Format, Google, 2016: complete events (X), metadata (M), nestable async events (b, e) for runs, which may
 overlap, and flows (s, f); times are in microseconds.
@@ -13,6 +13,10 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls, status
 
+_RUNS = 64
+"""Runs whose tensors are remembered for arrows: of a few that overlap, out of millions."""
+_GRADIENTS = 10_000
+"""Gradient steps that are remembered for arrows to later ones."""
 _COLORS = {'error': 'terrible', 'nan': 'bad'}
 """Names of colours that the format has."""
 
@@ -50,6 +54,28 @@ class _OpenCall:
         self.end = call.started + (call.duration or 0.0)
 
 
+class _Producers:
+    """The calls that have made the tensors of the last runs, by name."""
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[int, int], dict[str, CallRecord]] = {}
+
+    def add(self, call: CallRecord) -> None:
+        """A call that has ended."""
+        names = [tensor.name for tensor in call.outputs if tensor.name]
+        if names:
+            run = self._runs.setdefault((call.process, call.run), {})
+            run.update(dict.fromkeys(names, call))
+            if len(self._runs) > _RUNS:
+                del self._runs[next(iter(self._runs))]
+
+    def of_inputs(self, call: CallRecord) -> dict[str, CallRecord]:
+        """The calls that made the inputs of one in the same run, by number."""
+        run = self._runs.get((call.process, call.run), {})
+        makers = (run.get(tensor.name) for tensor in call.inputs if tensor.name)
+        return {maker.number: maker for maker in makers if maker is not None and maker.number != call.number}
+
+
 class _EventFile:
     """The events of a trace, one a line."""
 
@@ -60,6 +86,8 @@ class _EventFile:
         self._pids = dict(enumerate(self._info.processes, 1))
         self._named_threads: set[tuple[int, int]] = set()
         self._open: dict[tuple[int, int], list[_OpenCall]] = {}
+        self._producers = _Producers()
+        self._gradients: dict[str, CallRecord] = {}
         self._run_ends: dict[tuple[int, int], float] = {}
         self._separator = ''
 
@@ -69,6 +97,9 @@ class _EventFile:
         while stack and stack[-1].call.number != call.parent:
             self._end(stack)
         stack.append(_OpenCall(call))
+        if self._calls.chosen is None:
+            self._write_arrows(call)
+            self._producers.add(call)
 
     def end_all(self) -> None:
         """No further call begins."""
@@ -81,7 +112,7 @@ class _EventFile:
         for run in self._calls.runs():
             pid = self._pids.get(run.process, run.process)
             end = max(run.started + (run.duration or 0.0), self._run_ends.get((run.process, run.id), 0.0))
-            common = {'cat': 'run', 'name': f'{run.label} #{run.id}', 'id': run.id, 'pid': pid, 'tid': 0}
+            common = {'cat': 'run', 'name': f'{run.label} #{run.id}', 'id': f'{run.process}.{run.id}', 'pid': pid, 'tid': 0}
             self._write({**common, 'ph': 'b', 'ts': run.started * 1e6})
             self._write({**common, 'ph': 'e', 'ts': end * 1e6})
 
@@ -97,15 +128,28 @@ class _EventFile:
         event = {'ph': 'X', 'cat': call.site.kind, 'name': call.label, 'pid': pid, 'tid': call.thread,
                  'ts': call.started * 1e6, 'dur': (ended.end - call.started) * 1e6, 'args': _arguments(call, how)}
         self._write({**event, 'cname': _COLORS[how]} if how in _COLORS else event)
-        if call.forward and self._calls.chosen is None:
-            with contextlib.suppress(CommandError):         # the forward call was not recorded
-                self._write_arrow(self._calls.trace.call(call.forward), call, pid)
 
-    def _write_arrow(self, forward: CallRecord, gradient: CallRecord, pid: int) -> None:
-        common = {'cat': 'gradient', 'name': 'gradient', 'id': gradient.number}
-        self._write({**common, 'ph': 's', 'pid': self._pids.get(forward.process, forward.process), 'tid': forward.thread,
-                     'ts': forward.started * 1e6})
-        self._write({**common, 'ph': 'f', 'bp': 'e', 'pid': pid, 'tid': gradient.thread, 'ts': gradient.started * 1e6})
+    def _write_arrows(self, call: CallRecord) -> None:
+        """Arrows from the calls that made its inputs, the gradients it got, and the call that it differentiates."""
+        for maker in self._producers.of_inputs(call).values():
+            self._write_arrow('data', maker, call)
+        for number in call.sources:
+            source = self._gradients.get(number)
+            if source is not None:
+                self._write_arrow('backward', source, call)
+        if call.site.kind == 'gradient':
+            self._gradients[call.number] = call
+            if len(self._gradients) > _GRADIENTS:
+                del self._gradients[next(iter(self._gradients))]
+        if call.forward:
+            with contextlib.suppress(CommandError):         # the forward call was not recorded
+                self._write_arrow('gradient', self._calls.trace.call(call.forward), call)
+
+    def _write_arrow(self, name: str, tail: CallRecord, head: CallRecord) -> None:
+        common = {'cat': name, 'name': name, 'id': f'{tail.number} {head.number}'}
+        for phase, call in (({'ph': 's'}, tail), ({'ph': 'f', 'bp': 'e'}, head)):
+            self._write({**common, **phase, 'pid': self._pids.get(call.process, call.process), 'tid': call.thread,
+                         'ts': call.started * 1e6})
 
     def _name_thread(self, pid: int, thread: int) -> None:
         """The names of a process and a thread, once."""

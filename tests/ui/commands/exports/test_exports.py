@@ -7,6 +7,7 @@ import threading
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,8 +55,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with tf.GradientTape() as tape:
             x = tf.constant(3.0)
             tape.watch(x)
-            y = tf.py_function(lambda v: v * v, [x], tf.float32, name='square')
-        assert tape.gradient(y, x).numpy() == 6
+            y = 2. * tf.py_function(lambda v: v * v, [x], tf.float32, name='square')
+        assert tape.gradient(y, x).numpy() == 12
     return folder / 'kinds.pfd'
 
 
@@ -86,15 +87,55 @@ def test_the_timeline_nests_by_thread_and_links_gradients(path: Path, tmp_path: 
     assert around['ts'] <= inner['ts'] and inner['ts'] + inner['dur'] <= around['ts'] + around['dur']
     named = {(event['pid'], event['tid']) for event in events if event['name'] == 'thread_name'}
     assert named == set(threads)
-    starts, ends = ({event['id']: event['ts'] for event in events if event['ph'] == phase} for phase in 'sf')
-    gradients = [call for call in calls.values() if call.forward]
-    assert set(starts) == set(ends) == {call.number for call in gradients} and gradients
-    for call in gradients:
-        assert starts[call.number] == pytest.approx(calls[f'#{call.forward}'].started * 1e6)
-        assert starts[call.number] <= ends[call.number]
+    assert arrows(events, 'gradient') == {(call.forward, call.number) for call in calls.values() if call.forward} != set()
+    sources = {(source, call.number) for call in calls.values() for source in call.sources}
+    assert arrows(events, 'backward') == sources != set()
     begun = [event for event in events if event['ph'] == 'b']
-    assert {event['id'] for event in begun} == {run.id for run in runs if run.kind != 'eager'}
+    assert {event['id'] for event in begun} == {f'{run.process}.{run.id}' for run in runs if run.kind != 'eager'}
     assert [event['args']['status'] for event in spans if event['name'].startswith('fail')] == ['error']
+
+
+def arrows(events: list[dict[str, Any]], kind: str) -> set[tuple[str, str]]:
+    """The calls that arrows of a kind go from and to, by the bars at their ends."""
+    bars = {(event['pid'], event['tid'], event['ts']): event['args']['call'].removeprefix('#')
+            for event in events if event['ph'] == 'X'}
+    ends: dict[str, dict[str, Any]] = defaultdict(dict)
+    for event in events:
+        if event['ph'] in 'sf' and event['cat'] == kind:
+            ends[event['id']][event['ph']] = event
+    assert all(set(both) == set('sf') and both['s']['ts'] <= both['f']['ts'] for both in ends.values())
+    return {(bars[where(both['s'])], bars[where(both['f'])]) for both in ends.values()}
+
+
+def where(event: dict[str, Any]) -> tuple[int, int, float]:
+    return event['pid'], event['tid'], event['ts']
+
+
+# By phase the fields that an event has beside `ph`, `pid` and `tid`, and those that it may have (Trace Event Format, 2016).
+PHASES = {'X': ('name cat ts dur', 'args cname'), 'M': ('name args', ''), 'b': ('name cat ts id', 'args'),
+          'e': ('name cat ts id', 'args'), 's': ('name cat ts id', ''), 'f': ('name cat ts id bp', '')}
+TYPES = {'name': str, 'cat': str, 'ph': str, 'pid': int, 'tid': int, 'ts': (int, float), 'dur': (int, float), 'id': str,
+         'args': dict, 'cname': str, 'bp': str}
+METADATA = {'process_name', 'thread_name'}
+
+
+def test_the_timeline_keeps_to_the_format(path: Path, tmp_path: Path) -> None:
+    with pyfuncdbg.record(tmp_path / 'ops.pfd', ops=True), tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        fed = tf.compat.v1.placeholder(tf.float32, [2], name='fed')
+        session.run(tf.numpy_function(half, [tf.square(fed, name='squared')], tf.float32, name='halved'), {fed: [4, 6]})
+    for trace in (path, tmp_path / 'ops.pfd'):
+        export(trace, f'chrome -o {tmp_path}/{trace.stem}.json')
+        whole = json.loads((tmp_path / f'{trace.stem}.json').read_text(), parse_constant=pytest.fail)
+        assert set(whole) == {'displayTimeUnit', 'traceEvents'} and whole['displayTimeUnit'] in ('ms', 'ns')
+        for event in whole['traceEvents']:
+            needed, allowed = (set(names.split()) for names in PHASES[event['ph']])
+            assert needed | {'ph', 'pid', 'tid'} <= set(event) <= needed | allowed | {'ph', 'pid', 'tid'}, event
+            assert all(isinstance(value, TYPES[name]) for name, value in event.items()), event
+            assert event['ph'] != 'M' or (event['name'] in METADATA and isinstance(event['args']['name'], str))
+            assert event.get('bp', 'e') == 'e' and event.get('ts', 0) >= 0 and event.get('dur', 0) >= 0
+    events = whole['traceEvents']
+    labels = {event['args']['call'].removeprefix('#'): event['name'] for event in events if event['ph'] == 'X'}
+    assert {(labels[tail], labels[head]) for tail, head in arrows(events, 'data')} >= {('squared[0]', 'halved[0]')}
 
 
 def test_a_gradient_without_its_call_has_no_arrow(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +145,7 @@ def test_a_gradient_without_its_call_has_no_arrow(path: Path, tmp_path: Path, mo
     export(path, f'chrome -o {tmp_path}/t.json')
     events = json.loads((tmp_path / 't.json').read_text())['traceEvents']
     assert {event['cat'] for event in events if event['ph'] == 'X'} >= {'python', 'gradient'}
-    assert not [event for event in events if event['ph'] in 'sf']
+    assert not arrows(events, 'gradient')
 
 
 def test_csv_has_a_line_for_each_call(path: Path, tmp_path: Path) -> None:
