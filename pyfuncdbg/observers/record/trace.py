@@ -319,6 +319,17 @@ class Trace:
         """
         return self._answer(lambda: self._reading.call(row, stats=False))
 
+    def grouped_state(self, row: int) -> CallState:
+        """The state that a call of `groups` began in.
+
+        Args:
+            row: In `rows` of the calls.
+
+        Returns:
+            The state, as far as it was kept.
+        """
+        return self._answer(lambda: self._reading.call_state(row))
+
     def grouped_run(self, row: int) -> RunRecord:
         """A run of `groups`.
 

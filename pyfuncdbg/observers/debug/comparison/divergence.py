@@ -6,11 +6,11 @@ from typing import Literal, get_args
 
 from pyfuncdbg.observers.debug.comparison.value_difference import ValueDifference
 
-Kind = Literal['value', 'shape', 'dtype', 'exception', 'unfinished', 'calls', 'print', 'warning', 'source', 'versions',
-               'environment', 'time']
+Kind = Literal['value', 'shape', 'dtype', 'exception', 'unfinished', 'calls', 'print', 'warning', 'rng', 'source',
+               'versions', 'environment', 'time']
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """Kinds of differences, each of which may be ignored. 'calls': a call or a run is on one side only. 'unfinished': it came to
-an end on one side only."""
+an end on one side only. 'rng': something else came out, of the same inputs, and random generators were in another state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class Divergence:
         tensors: The tensors that differ, inputs first.
         texts: Both sides of an exception, a print or a warning, '' without one; of 'unfinished' how each side ended.
         at: Seconds from the start of the first recording; where it has no such call, when the call before it ended.
+        generators: Random generators that were in another state when it began, and were drawn from.
+        reads: What else its function reads that had other values.
     """
 
     kind: Kind
@@ -59,6 +61,8 @@ class Divergence:
     tensors: tuple[TensorDifference, ...]
     texts: tuple[str, str]
     at: float
+    generators: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
     @property
     def inherited(self) -> bool:

@@ -300,7 +300,7 @@ def _sequences(groups: GroupedCalls, read: Callable[[int], CallRecord | RunRecor
     sequences = {}
     for number, key in enumerate(groups.keys):
         part = slice(int(groups.bounds[number]), int(groups.bounds[number + 1]))
-        rows = groups.rows[part][groups.process[part] == 1]
+        rows = groups.rows[part][(groups.process[part] == 1) & (groups.site[part] != 0)]
         if len(rows) and (kinds is None or key[1] in kinds):
             sequences[key] = _Sequence(np.asarray(rows).tolist(), read)
     return sequences

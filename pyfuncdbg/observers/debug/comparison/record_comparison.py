@@ -100,6 +100,13 @@ class RecordDifference:
     kind: Kind
     tensors: tuple[TensorDifference, ...] = ()
     texts: tuple[str, str] = ('', '')
+    generators: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+
+    @property
+    def inherited(self) -> bool:
+        """Whether an input differs already."""
+        return any(tensor.side == 'in' for tensor in self.tensors)
 
 
 class RecordComparison:

@@ -20,6 +20,7 @@ from pyfuncdbg.observers.debug.comparison.divergence import (
     TimeDifference,
     TraceDifference,
 )
+from pyfuncdbg.observers.debug.comparison.divergence_causes import Causes
 from pyfuncdbg.observers.debug.comparison.end_times import call_ends, own_ends, run_ends
 from pyfuncdbg.observers.debug.comparison.environment_differences import (
     environment_differences,
@@ -141,6 +142,7 @@ class _Comparison:
         self._times: list[TimeDifference] = []
         self._counts: list[int] = []
         self._reordered = self._valueless = 0
+        self._lost_calls = [bool(trace.info().dropped.get('calls')) for trace in traces]
 
     def compare(self, calls: Groups, runs: Groups) -> None:
         """Compare the calls and runs of both sides; what differs first is known by when it ended on the first side."""
@@ -175,6 +177,8 @@ class _Comparison:
         lefts, rights = left[both], right[both]
         differ = (one.content[lefts] != two.content[rights]) | (one.output[lefts] != two.output[rights]) | (
             (one.duration[lefts] < 0) | (two.duration[rights] < 0))
+        if what == 'run':                       # what had no room in a recording is in its gaps
+            differ &= ~((one.site[lefts] == 0) & self._lost_calls[0]) & ~((two.site[rights] == 0) & self._lost_calls[1])
         self._valueless += int(one.valueless[lefts[~differ]].sum())
         self._compare_records(groups, lefts[differ], rights[differ], ends, what)
         if 'calls' in self._rules.ignored:
@@ -190,13 +194,17 @@ class _Comparison:
                          what: Literal['call', 'run']) -> None:
         """Decode and compare the pairs whose digests differ, in the order of the first log."""
         order = np.argsort(groups[0].rows[lefts], kind='stable')
-        tell = self._work.part(len(order))
+        tell, causes = self._work.part(len(order)), Causes(self._traces, groups)
         for done, (left, right) in enumerate(zip(lefts[order].tolist(), rights[order].tolist(), strict=True), 1):
             one, two = _read(self._traces[0], groups[0], left, what), _read(self._traces[1], groups[1], right, what)
             difference = self._records.compare(Content.of(one), Content.of(two))
             if difference is not None:
-                at = int(groups[0].started[left]) if what == 'run' and _is_fed_otherwise(difference) else int(ends[left])
-                self._note(_name(groups[0], left), difference, at, groups, (left, right), what, one, two)
+                at = int(groups[0].started[left]) if what == 'run' and difference.inherited else int(ends[left])
+                # The cause of the first one, and of each where some do not count: for each takes as long as the comparison.
+                if what == 'call' and ('rng' in self._rules.ignored or self._is_first((at, False, False))):
+                    difference = causes.add(difference, (left, right))
+                if difference.kind not in self._rules.ignored:
+                    self._note(_name(groups[0], left), difference, at, groups, (left, right), what, one, two)
             if done % 100 == 0 or done == len(order):
                 tell(done, len(order))
 
@@ -205,13 +213,16 @@ class _Comparison:
         """Count a difference, and keep it if it is the first."""
         self._numbers[name, difference.kind] += 1
         key = at, what == 'run', places[0] is None
-        if self._first is not None and self._first[:3] <= key:
+        if not self._is_first(key):
             return
         found = list(records) or [_read(trace, side, place, what) for trace, side, place in zip(
             self._traces, groups, places, strict=True) if place is not None]
         names = iter([record.number if isinstance(record, CallRecord) else str(record.id) for record in found])
         numbers = '' if places[0] is None else next(names), '' if places[1] is None else next(names)
         self._first = *key, _divergence(difference, found[0], numbers, at)
+
+    def _is_first(self, key: tuple[int, bool, bool]) -> bool:
+        return self._first is None or key < self._first[:3]
 
     def _compare_sites(self, calls: Groups) -> None:
         """Sources and times of the sites that both sides have."""
@@ -282,10 +293,6 @@ def _times_of_added(ends: np.ndarray, calls: Groups, pairs: tuple[np.ndarray, np
     return np.where(before > 0, own[order][before - 1], 0) if len(order) else np.zeros(len(ends), np.int64)
 
 
-def _is_fed_otherwise(difference: RecordDifference) -> bool:
-    return any(tensor.side == 'in' for tensor in difference.tensors)
-
-
 def _divergence(difference: RecordDifference, record: CallRecord | RunRecord, numbers: tuple[str, str],
                 at: int) -> Divergence:
     if isinstance(record, RunRecord):
@@ -293,7 +300,7 @@ def _divergence(difference: RecordDifference, record: CallRecord | RunRecord, nu
                           at / 1e9)
     site = record.site
     return Divergence(difference.kind, 'call', record.label, numbers, site.function, (site.filename, site.line),
-                      difference.tensors, difference.texts, at / 1e9)
+                      difference.tensors, difference.texts, at / 1e9, difference.generators, difference.reads)
 
 
 def _source_difference(one: SiteRecord, two: SiteRecord) -> SourceDifference | None:

@@ -29,7 +29,7 @@ class GroupedCalls:
         bounds: Where each group begins, and the last one ends.
         rows: Rows in the table of calls, or of runs.
         process, id, run, parent, site, thread, started, duration: As in `index.tables`; of a run those of its own call, with
-            negative ids. `run` is 0 in eager code.
+            negative ids. `run` is 0 in eager code, `site` of a run without a record of its own.
         inputs, content, output, valueless: As in `Digests`.
     """
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from native_threads import run_native
+from rich.console import Console
 from written_trace import write_trace
 
 import pyfuncdbg
@@ -27,6 +29,7 @@ from pyfuncdbg.observers.debug.comparison.trace_comparison import compare_calls,
 from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.views.reports.trace_difference import trace_difference_view
 
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 Step = tuple[str, object]
@@ -389,3 +392,44 @@ def test_an_element_of_a_dataset_is_compared_with_the_same_element(tmp_path: Pat
     assert found.first is not None
     assert (found.first.kind, found.first.tensors[0].texts) == ('value', ('34', '51'))
     assert [kind for site, kind, _ in found.later if site == 'scale'] == []
+
+
+DRAWING = '''
+import sys
+import numpy as np
+from pyfuncdbg import tf
+
+seed, scale = int(sys.argv[1]), float(sys.argv[2])
+
+def plain(x):
+    return (x * scale).astype(np.float32)
+
+def noisy(x):
+    return (x + np.random.rand()).astype(np.float32)
+
+for _ in range(3):
+    tf.numpy_function(plain, [np.ones(2, np.float32)], tf.float32, name='plain')
+np.random.seed(seed)
+for _ in range(3):
+    tf.numpy_function(noisy, [np.ones(2, np.float32)], tf.float32, name='noisy')
+'''
+
+
+def test_other_random_numbers_and_other_variables_are_named_as_the_cause(tmp_path: Path) -> None:
+    (tmp_path / 'train.py').write_text(DRAWING)
+    for name, *arguments in (('one', '1', '2'), ('again', '1', '2'), ('seed', '5', '2'), ('scale', '1', '3')):
+        subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', f'{name}.pfd', 'train.py', *arguments],
+                       cwd=tmp_path, env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}, capture_output=True, check=True)
+    rules, one = Rules(frozenset({'environment'})), tmp_path / 'one.pfd'
+    assert compared(one, tmp_path / 'again.pfd', rules).same    # the state of `random`, which nothing draws from, is another
+    seed = compared(one, tmp_path / 'seed.pfd', rules).first
+    assert seed is not None
+    assert (seed.kind, seed.label, seed.generators, seed.reads) == ('rng', 'noisy[0]', ('numpy.random',), ())
+    assert compared(one, tmp_path / 'seed.pfd', Rules(frozenset({'environment', 'rng'}))).same
+    scale = compared(one, tmp_path / 'scale.pfd', rules).first
+    assert scale is not None
+    assert (scale.kind, scale.label, scale.generators, scale.reads) == ('value', 'plain[0]', (), ('global scale 2.0 | 3.0',))
+    lines = trace_difference_view(compared(one, tmp_path / 'seed.pfd', rules))
+    console = Console(width=100, file=io.StringIO())
+    console.print(lines)
+    assert '  it drew other random numbers: another state of numpy.random\n' in console.file.getvalue()
