@@ -330,6 +330,10 @@ def _shown(path: str, words: list[str]) -> Answer:
         trace = Trace.open(path, progress)
     with trace:
         console = Console(highlight=False, markup=False)
+        if words[:1] == ['replay'] and '--pdb' in words:
+            from pyfuncdbg.observers.debug.debugger import debugger
+            from pyfuncdbg.ui.prompt.install import install
+            install(debugger, 'prompt')
         try:
             answer = _answer(words, Context(trace, width=console.width, progress=work_progress))
         except PyfuncdbgError as error:

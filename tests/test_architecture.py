@@ -71,8 +71,8 @@ SUBFOLDERS = {
                            'execution',
     'hosts.numpy.graph': 'proto definitions types',
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
-    'observers.debug': 'comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines stops '
-                       'conditions',
+    'observers.debug': 'replay comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines '
+                       'stops conditions',
     'observers.record': 'flight index log snapshots sources',
     'hooks': 'output',
     'ui.views': 'reports numerics graph calls tensors pictures sources',

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import CallSite
 
 ListChanges = Callable[[], Sequence[str]]
+ReplaySite = Callable[[str, Callable[..., Any], Sequence[str], bool], 'CallSite']
 
 
 class Host(Protocol):
@@ -21,6 +22,8 @@ class Host(Protocol):
 
     Attributes:
         name: Of the host.
+        replay_site: Makes a site of no graph, at which `call_again` calls a function as an op does: of the op's type, the
+            function, names of the output types, and whether the op was a node. ValueError for an op that calls none.
         op_draws: What changes when an eager op draws random numbers or is seeded; compared at each recorded call.
         pauses_within: Whether its runs also pause at nodes of a graph that a node runs: a loop, a branch, a function.
         version: Of the framework; '' of one that has none of its own.
@@ -29,6 +32,7 @@ class Host(Protocol):
 
     name: str
     pauses_within: bool
+    replay_site: ReplaySite
     version: str
     variables: Sequence[str]
 
@@ -93,6 +97,9 @@ class Host(Protocol):
             ValueError: The states are damaged, or none of this host.
         """
 
+    def make_tensor(self, array: np.ndarray) -> Any:
+        """A tensor with a value, whatever graph this thread is building; `array` is copied."""
+
     def set_rng_state(self, state: Any) -> None:
         """Restore a `state` that `rng_state` returned."""
 
@@ -102,6 +109,8 @@ READERS: dict[type, Callable[[Any], Any]] = {}
 does not."""
 EAGER_TENSORS: list[type] = []
 """Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
+HOSTS: dict[str, Host] = {}
+"""The hosts of this process, by name: those whose framework is imported and attached to."""
 
 
 class RunView(Protocol):

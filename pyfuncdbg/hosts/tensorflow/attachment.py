@@ -15,6 +15,7 @@ from typing import Any
 from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.call_frames import RUNNERS
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.tensorflow.call_dispatch import CallDispatch
 from pyfuncdbg.hosts.tensorflow.doctor.examination import FILES, Examination
@@ -71,6 +72,8 @@ class TensorFlowAttachment:
             self._tapes.install(self._patches)
             self._ops.install(self._patches, self._calls.sites)
             self._frames.install()
+            host.replay_site = self._calls.sites.replay_site
+            HOSTS[host.name] = host
             if self._examination is not None:
                 self._examination.install(self._patches, self._calls.sites)
         except BaseException:
@@ -93,6 +96,7 @@ class TensorFlowAttachment:
         self._patches.restore()
         self._frames.remove()
         self._runs.forget()
+        HOSTS.pop(TensorFlowHost.name, None)
         self._calls.sites.forget()
 
 

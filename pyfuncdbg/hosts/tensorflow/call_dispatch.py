@@ -30,9 +30,9 @@ from pyfuncdbg.hosts.tensorflow.python_calls.sites import (
     FunctionEntry,
     LastCall,
     Sites,
+    call_alone,
     eager_outputs,
     numpy_outputs,
-    output_values,
     site_at_place,
 )
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
@@ -261,12 +261,8 @@ def _call_as_numpy_function(plainly: Callable[..., Any], func: Any) -> Callable[
     return call
 
 
-def _call_plainly_again(func: Any, inputs: list[Any]) -> Sequence[Any]:
-    return output_values(func(*inputs))
-
-
 def _numpy_site(place: CallSite, func: Any) -> CallSite:
-    return site_at_place(place, _call_plainly_again, func)
+    return site_at_place(place, call_alone, func)
 
 
 def _ends_generator(error: BaseException) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.function_fit import check_fit
-from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges
+from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges, ReplaySite
 from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
@@ -32,6 +32,7 @@ class TensorFlowHost:
 
     name = 'tensorflow'
     pauses_within = False
+    replay_site: ReplaySite                     # by the attachment
     variables: Sequence[str] = ('TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS', 'TF_DETERMINISTIC_OPS',
                                 'TF_CUDNN_DETERMINISTIC', 'TF_ENABLE_ONEDNN_OPTS', 'TF_XLA_FLAGS', 'XLA_FLAGS')
 
@@ -214,6 +215,17 @@ class TensorFlowHost:
         seeds = getattr(self._parts.context.context(), '_rng', None)
         if seeds is not None and seeds_state is not None:
             seeds.setstate(seeds_state)
+
+    def make_tensor(self, array: np.ndarray) -> Any:
+        """Make an eager tensor.
+
+        Args:
+            array: Its elements, which are copied.
+
+        Returns:
+            The tensor.
+        """
+        return self.tensor(array)
 
     @property
     def op_draws(self) -> Any:

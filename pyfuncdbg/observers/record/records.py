@@ -10,10 +10,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Frame, Kind, RunKind
 from pyfuncdbg.hooks.traits import NO_TRAITS, Traits
 from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN
+from pyfuncdbg.observers.record import replay_slot
 from pyfuncdbg.observers.record.array_bytes import UNREADABLE, array_from
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.dtypes import OBJECT
@@ -351,12 +352,31 @@ class CallRecord:
     Else ''. The last one gave what the program got."""
     broken_off: bool = False
     """The user has retried the call from inside of this execution, so that it came to no end."""
+    _trace: Any = field(default=None, repr=False, compare=False)
     _repr_mimebundle_ = mimebundle
 
     @property
     def label(self) -> str:
         """'norm[3]'."""
         return f'{self.site.name}[{self.ordinal}]'
+
+    def replay(self, *, times: int = 1, change: str = '', trust: bool = False) -> Any:
+        """Execute the function of a Python call again: on the recorded inputs, in the recorded state.
+
+        Args:
+            times: How often, each time from the recorded state.
+            change: Statements that change the inputs, such as 'x = x[:3]': one more execution.
+            trust: Run the source that the trace holds where no file has the function.
+
+        Returns:
+            A `Replay`: its `verdict` is 'same', 'differs', 'raises otherwise', 'not known' or 'RNG state unknown'.
+
+        Raises:
+            CommandError: It cannot be replayed; why, and what to do.
+        """
+        if self._trace is None:
+            raise CommandError(f'call #{self.number} {self.label} is of no open trace')
+        return replay_slot.replay(self._trace, self, times=times, change=change, trust=trust)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Trace:
         self._lock = new_rlock()
         self._manifest = read_manifest(path)
         self._index = Index(path, self._manifest)
-        self._reading = DecodedLog(self._index, self._lock)
+        self._reading = DecodedLog(self._index, self._lock, self)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], progress: Progress | None = None) -> Trace:

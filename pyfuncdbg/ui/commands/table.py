@@ -26,6 +26,7 @@ _MODULES = (
     ('check', 'check'),
     ('doctor', 'doctor'),
     ('profile', 'lp list_profile'),
+    ('replay', 'replay'),
     ('diff', 'diff'),
     ('export', 'export'),
     ('record', 'record'),

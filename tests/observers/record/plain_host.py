@@ -34,6 +34,10 @@ class PlainHost:
         return None
 
     op_draws = 0
+    replay_site: Any
+
+    def make_tensor(self, array: np.ndarray) -> Any:
+        return array.copy()
 
     def op_generators(self) -> Sequence[tuple[str, Any]]:
         return ()

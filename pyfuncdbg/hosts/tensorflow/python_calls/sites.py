@@ -236,6 +236,30 @@ class Sites:
         registered._pyfuncdbg_stand_in = wrapped        # the registry only keeps weak references
         registry._funcs[token] = wrapped if user_function(registered) is not function else registered
 
+    def replay_site(self, op_type: str, function: Any, types: Sequence[str], is_node: bool) -> CallSite:
+        """A site of no graph, at which `call_again` calls a function as an op of this type does; see `Host`.
+
+        Raises:
+            ValueError: It is another op.
+        """
+        if op_type == EAGER:
+            dtypes = [self._parts.dtypes.as_dtype(name) for name in types]
+            again: CallAgain = partial(_call_eagerly_again, self._parts, self._host, dtypes)
+        elif op_type in SCRIPTS and is_node:
+            again = self._call_registered
+        elif op_type in SCRIPTS:
+            again = call_alone
+        else:
+            raise ValueError(f'{op_type} calls no Python function that can be called alone')
+        place = CallSite(op_type, op_type, 'python', self._host)
+        return site_at_place(place, again, function)
+
+    def _call_registered(self, function: Any, inputs: list[Any]) -> Sequence[Any]:
+        """Call a function as the kernel of a `numpy_function` does."""
+        registry = type(self._parts.scripts._py_funcs)()
+        scalars = [value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value for value in inputs]
+        return output_values(self._call(registry, registry.insert(function), None, scalars))
+
     # ------------------------------------------------------------------ nodes
     def node_site(self, op: Any) -> CallSite | None:
         """The site of the function that a node calls; None if it is not the program's, or gone."""
@@ -303,6 +327,11 @@ def _call_eagerly_again(parts: TensorFlowParts, host: TensorFlowHost, dtypes: li
                         inputs: list[Any]) -> Sequence[Any]:
     wrapped = parts.scripts.EagerFunc(parts.conversion.do_not_convert(function), dtypes, False)
     return output_values(wrapped._call(None, [host.tensor(value) for value in inputs]))
+
+
+def call_alone(function: Any, inputs: list[Any]) -> Sequence[Any]:
+    """Call a function as an eager `numpy_function` does, whatever it declares."""
+    return output_values(function(*inputs))
 
 
 def output_values(result: Any) -> list[Any]:

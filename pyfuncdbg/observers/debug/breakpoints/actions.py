@@ -102,6 +102,10 @@ class _Frames:
         return None
 
     op_draws = 0
+    replay_site: Any = None
+
+    def make_tensor(self, array: np.ndarray) -> Any:
+        raise NotImplementedError
 
     def op_generators(self) -> Sequence[tuple[str, Any]]:
         return ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
@@ -19,7 +19,7 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.generator_end import SOURCE
-from pyfuncdbg.hooks.host import ListChanges
+from pyfuncdbg.hooks.host import READERS, Host, ListChanges
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, keep_state, repeat_obstacle
@@ -144,13 +144,30 @@ class CallRepeater:
         error: BaseException | None = None
         try:
             found = self._capture.around(call, made if call_through is None else lambda: call_through(made))
-            outputs = tuple([np.asarray(site.host.to_numpy(value)) for value in found])
+            outputs = tuple([array_of(site.host, value) for value in found])
         except (Exception, SystemExit) as raised:  # an error of the user's function is a result here
             error = raised
         finally:
             current.reset(token)
             call.output_owner = None
         return RepeatedResult(outputs, error, _output_text(call), tuple(self.changed()))
+
+
+def array_of(host: Host, value: Any) -> np.ndarray:
+    """The array behind a value; of text an object array of bytes, as a trace gives it: NumPy's own drops NULs at the end."""
+    if type(value) in READERS:
+        with suppress(Exception):               # it has no elements to read: the host says what it is
+            value = READERS[type(value)](value)
+    if not isinstance(value, bytes | str):
+        array = np.asarray(host.to_numpy(value))
+        if array.dtype.kind not in 'SU':
+            return array
+        value = array.astype(object)
+    texts = np.asarray(value, object)
+    made = np.empty(texts.shape, object)
+    for place, text in np.ndenumerate(texts):
+        made[place] = text.encode() if isinstance(text, str) else text
+    return made
 
 
 @contextmanager

@@ -81,6 +81,11 @@ class Broker:
         _brokers.add(self)
 
     # ------------------------------------------------------------------ front ends
+    @property
+    def has_front_ends(self) -> bool:
+        """Whether somebody can be asked at a stop."""
+        return bool(self._front_ends)
+
     def add(self, front_end: FrontEnd) -> None:
         """Offer a front end."""
         with self._lock:

@@ -493,7 +493,7 @@ NUMBERS = tuple(field.name for field in fields(CallNumbers))
 
 def call_record(batch: Batch, row: int, numbers: CallNumbers, site: SiteRecord,
                 names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary | None, sources: SourceTexts,
-                element: str = '') -> CallRecord:
+                element: str = '', trace: object = None) -> CallRecord:
     """Decode one call of a batch.
 
     Args:
@@ -505,6 +505,7 @@ def call_record(batch: Batch, row: int, numbers: CallNumbers, site: SiteRecord,
         read, summary: For tensors whose bytes are elsewhere.
         sources: Of the trace.
         element: Of a dataset: what its run works on.
+        trace: Where the call is.
 
     Returns:
         The call.
@@ -524,7 +525,7 @@ def call_record(batch: Batch, row: int, numbers: CallNumbers, site: SiteRecord,
         error_record(error, read, summary, reader) if error is not None else None,
         dropped={text(kind): number(count) for kind, count in lost.items()}, element=element,
         sources=tuple([call_number(numbers.process, number(source)) for source in list_of(batch.sources.get(row) or [])]),
-        **_retry(numbers, batch.retries.get(row)))
+        _trace=trace, **_retry(numbers, batch.retries.get(row)))
 
 
 def _retry(numbers: CallNumbers, fields: Any) -> dict[str, Any]:

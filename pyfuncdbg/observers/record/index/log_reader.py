@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -46,10 +47,12 @@ class DecodedLog:
     Args:
         index: Of the trace.
         lock: Of the trace.
+        trace: Itself, for its records.
     """
 
-    def __init__(self, index: Index, lock: threading.RLock) -> None:
+    def __init__(self, index: Index, lock: threading.RLock, trace: object = None) -> None:
         self._index = index
+        self._trace: Callable[[], object] = weakref.ref(trace) if trace is not None else lambda: None
         self._lock = lock
         self._batches: OrderedDict[tuple[int, int], Batch] = OrderedDict()
         self._sites: dict[int, SiteRecord] = {}
@@ -212,7 +215,7 @@ class DecodedLog:
             if place >= batch.count or batch.columns[0][place] != numbers.id:
                 raise LostRecordError('the log is not what it was')
             return decode.call_record(batch, place, numbers, site, names, self._read_blob, self._summary if stats else None,
-                                      self.sources, element_text)
+                                      self.sources, element_text, self._trace())
         except (ValueError, TypeError) as error:
             # The rest of a list of calls must not suffer from one that was written wrongly.
             return decode.damaged_call(numbers, site, str(error))

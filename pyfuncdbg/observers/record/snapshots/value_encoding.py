@@ -26,8 +26,10 @@ _IN_64_BITS = range(-(1 << 63), 1 << 63)
 
 PLAIN, INTEGER, COMPLEX, ARRAY, SCALAR, TENSOR = 'v', 'i', 'c', 'a', 'g', 'tensor'
 LIST, TUPLE, SET, FROZENSET, DICT = 'l', 't', 's', 'f', 'd'
-OBJECT, NAMED, FUNCTION, METHOD, PARTIAL, GENERATOR, UNKNOWN = 'object', 'name', 'function', 'method', 'partial', 'rng', '?'
-"""Tags of encoded values: the first element of each. An UNKNOWN says its type and why it was not kept."""
+OBJECT, NAMED, FUNCTION, METHOD, PARTIAL, GENERATOR = 'object', 'name', 'function', 'method', 'partial', 'rng'
+ITSELF, UNKNOWN = 'itself', '?'
+"""Tags of encoded values: the first element of each. ITSELF is a function in its own closure, by qualified name; an UNKNOWN
+says its type and why it was not kept."""
 _CONTAINERS: dict[type, str] = {list: LIST, tuple: TUPLE, set: SET, frozenset: FROZENSET}
 _NAMED = (types.BuiltinFunctionType, np.ufunc, type, types.ModuleType)
 
@@ -72,6 +74,8 @@ class ValueEncoder:
             return self._array(ARRAY if kind is np.ndarray else SCALAR, np.asarray(value))
         if kind in EAGER_TENSORS:
             return self._tensor(value)
+        if kind is FunctionType and id(value) in self._open:
+            return [ITSELF, original_code(value.__code__).co_qualname]
         if depth >= DEEPEST or id(value) in self._open or len(self._open) > _ITEMS:
             return _unknown(value, 'nested too deeply')
         self._open.add(id(value))
@@ -121,12 +125,10 @@ class ValueEncoder:
         if not (is_library(code.co_filename) or is_machinery(code.co_filename)):
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
                 cells.append([name, self._cell(cell, depth)])
-        wrapped = vars(function).get('__wrapped__')
         return [FUNCTION, str(function.__module__ or ''), str(qualified_name_of(function) or function.__name__),
                 code.co_filename, code.co_firstlineno, code.co_qualname, cells,
                 [self.encode(part, depth) for part in function.__defaults__ or ()],
-                [[name, self.encode(part, depth)] for name, part in (function.__kwdefaults__ or {}).items()],
-                isinstance(wrapped, FunctionType)]
+                [[name, self.encode(part, depth)] for name, part in (function.__kwdefaults__ or {}).items()]]
 
     def _cell(self, cell: CellType, depth: int) -> list[Any]:
         try:

@@ -7,7 +7,7 @@ from difflib import unified_diff
 from rich.console import ConsoleOptions, RenderableType
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.comparison.divergence import Divergence, TensorDifference, TraceDifference
+from pyfuncdbg.observers.debug.comparison.divergence import Divergence, SourceDifference, TensorDifference, TraceDifference
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.labels import call_number_text
 from pyfuncdbg.ui.views.lists import Column, fitted_table
@@ -42,8 +42,7 @@ def _parts(difference: TraceDifference) -> Iterator[Part]:
         yield Text(f'after it {later:,} more differ', 'bold')
         yield lambda options: _later(difference, options)
     for changed in difference.sources:
-        yield Text.assemble('source of ', (one_line(changed.function, 80), 'bold'), ' changed  ', place(*changed.place))
-        yield _source_lines(*changed.sources)
+        yield from source_difference_parts(changed)
     for title, rows in (('versions', difference.versions), ('around the programs', difference.environment)):
         if rows:
             yield Text(title, 'bold')
@@ -78,7 +77,7 @@ def _first(first: Divergence) -> Iterator[Text]:
         nothing = 'did not end: killed, or it goes on' if first.kind == 'unfinished' else 'nothing'
         yield from (Text(f'  {side}  {one_line(text, _LONGEST) or nothing}', overflow='fold')
                     for side, text in zip(('first ', 'second'), first.texts, strict=True))
-    yield from (_tensor(tensor) for tensor in first.tensors[:_TENSORS])
+    yield from (tensor_difference_text(tensor) for tensor in first.tensors[:_TENSORS])
     if len(first.tensors) > _TENSORS:
         yield Text(f'  and {count(len(first.tensors) - _TENSORS, "more tensor")}', 'dim')
     if first.inherited:
@@ -93,7 +92,12 @@ def _first(first: Divergence) -> Iterator[Text]:
         yield Text(f'  it also reads: {one_line("; ".join(first.reads), _LONGEST)}', 'yellow', overflow='fold')
 
 
-def _tensor(tensor: TensorDifference) -> Text:
+def tensor_difference_text(tensor: TensorDifference) -> Text:
+    """One differing tensor on a line: its place, both sides, how far apart.
+
+    Args:
+        tensor: Of a call or a run.
+    """
     text = Text(f'  {tensor.side} {tensor.slot}', overflow='fold')
     if tensor.name:
         text.append('  ').append_text(label(tensor.name, limit=60))
@@ -118,6 +122,16 @@ def _later(difference: TraceDifference, options: ConsoleOptions) -> RenderableTy
         table.caption = Text(f'and {more:,} of other sites', 'dim')
         table.caption_justify = 'left'
     return table
+
+
+def source_difference_parts(changed: SourceDifference) -> Iterator[Text]:
+    """A function whose source is another one, and the lines that differ.
+
+    Args:
+        changed: Of the function.
+    """
+    yield Text.assemble('source of ', (one_line(changed.function, 80), 'bold'), ' changed  ', place(*changed.place))
+    yield _source_lines(*changed.sources)
 
 
 def _source_lines(one: str, two: str) -> Text:

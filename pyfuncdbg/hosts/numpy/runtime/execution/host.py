@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import EAGER_TENSORS, ListChanges
+from pyfuncdbg.hooks.host import EAGER_TENSORS, ListChanges, ReplaySite
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.execution import resources
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
@@ -23,6 +23,7 @@ class GraphHost:
     version = ''                                # that of the package, which traces have already
     variables: Sequence[str] = ()
     op_draws = 0
+    replay_site: ReplaySite                     # by `ops.script`
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value.
@@ -148,6 +149,17 @@ class GraphHost:
         for key, (generator, content) in eager.items():
             generator.bit_generator.state = content
             EAGER_RESOURCES[key] = generator
+
+    def make_tensor(self, array: np.ndarray) -> EagerTensor:
+        """Make a tensor.
+
+        Args:
+            array: Its elements, which are copied.
+
+        Returns:
+            The tensor.
+        """
+        return EagerTensor(array.copy() if array.ndim or array.dtype == object else array[()])
 
     def op_generators(self) -> Sequence[tuple[str, Any]]:
         """The global seed of eager ops, and the generators that they have drawn from.

@@ -1,0 +1,391 @@
+"""`replay`: the function of a recorded call on its recorded inputs, in its recorded state, compared with what was recorded.
+
+It runs the program's own function, found on this machine, on the thread of the command. No hook sees it; variables and
+random states of the process are put back. What it does outside (files, other state) it does again.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pyfuncdbg.errors import CommandError, DroppedError, RunAborted
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import invoke
+from pyfuncdbg.hooks.generator_end import SOURCE
+from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.observers.debug.comparison.divergence import SourceDifference, TensorDifference
+from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance, value_difference
+from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, array_of, recorded_inputs, repeat_calls
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import describe
+from pyfuncdbg.observers.debug.replay.changed_inputs import change_inputs
+from pyfuncdbg.observers.debug.replay.function_source import current_source
+from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
+from pyfuncdbg.observers.debug.replay.recorded_values import MISSING, ValueMaker
+from pyfuncdbg.observers.debug.replay.state_in_force import StateInForce
+from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, repeat_obstacle
+from pyfuncdbg.observers.record.index.decode import inline_bytes
+from pyfuncdbg.observers.record.record_contents import load_few
+from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, OutputRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.debugger import Debugger
+
+Verdict = Literal['same', 'differs', 'raises otherwise', 'not known', 'RNG state unknown']
+SAME: Verdict = 'same'
+DIFFERS: Verdict = 'differs'
+RAISES: Verdict = 'raises otherwise'
+NOT_KNOWN: Verdict = 'not known'
+RNG_UNKNOWN: Verdict = 'RNG state unknown'
+_LONGEST_MESSAGE = 1000
+_EXACT = Tolerance()
+_NAMES_OF_ARGUMENTS = '_arguments'
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One execution of the function.
+
+    Attributes:
+        verdict: 'same', bit for bit; 'differs'; 'raises otherwise'; 'not known', where an output was not kept; 'RNG state
+            unknown', where it draws random numbers and the recording has no state of the generator.
+        outputs: What it gave, () if it raised.
+        raised: Its exception as 'Class: message'; '' without one.
+        printed: What it printed and warned.
+        tensors: The outputs that differ.
+        unknown: How many outputs were not compared: the recording did not keep them.
+    """
+
+    verdict: Verdict
+    outputs: tuple[TensorRecord, ...]
+    raised: str
+    printed: tuple[OutputRecord, ...]
+    tensors: tuple[TensorDifference, ...] = ()
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Result of `replay`.
+
+    Attributes:
+        call: As recorded.
+        function: Qualified name of its function.
+        files: Files of the program whose code ran.
+        verdict: Of the executions together: 'same' if all are.
+        executions: Each of them.
+        change: The statements that changed the inputs, '' without.
+        changed: The execution on the changed inputs; None without.
+        inputs: The changed inputs.
+        source: The function's source in the recording and now, where they differ.
+        remarks: What could not be restored.
+    """
+
+    call: CallRecord
+    function: str
+    files: tuple[str, ...]
+    verdict: Verdict
+    executions: tuple[Execution, ...]
+    change: str = ''
+    changed: Execution | None = None
+    inputs: tuple[TensorRecord, ...] = ()
+    source: SourceDifference | None = None
+    remarks: tuple[str, ...] = ()
+    error: BaseException | None = field(default=None, repr=False, compare=False)
+    """What the first execution raised."""
+
+    @property
+    def same(self) -> bool:
+        """Whether all executions gave what was recorded, bit for bit."""
+        return self.verdict == SAME
+
+
+LoadHost = Callable[[str], Host]
+"""Gives the host of a name, which it imports; raises CommandError."""
+
+
+class Replayer:
+    """Replays one call.
+
+    Args:
+        trace: Where it was recorded.
+        call: The call: of a Python function.
+        load_host: Gives the host.
+        trust: Whether functions that no file has may be taken from the trace.
+
+    Attributes:
+        site: Where its function is called again.
+        code: The program's code.
+
+    Raises:
+        CommandError: It cannot be replayed; why, and what to do.
+    """
+
+    def __init__(self, trace: Trace, call: CallRecord, load_host: LoadHost, trust: bool = False) -> None:
+        _require_replayable(call)
+        self.trace = trace
+        self.call = call
+        self._arrays = recorded_inputs(call)
+        self._state = trace.call_state(call.number)
+        self._host = load_host(call.site.host)
+        script = next(iter(trace.info().argv), '') or call.site.filename
+        self.code = ProgramCode(self._state.folder, script, _is_live(trace, call),
+                                _stored_sources(trace, call) if trust else None)
+        self.maker = ValueMaker(self.code, self._host.make_tensor)
+        if self._state.function is None:
+            self.code.close()
+            raise CommandError(f'call #{call.number} {call.label} cannot be replayed: its trace does not say how to find '
+                               f'{call.site.function or "its function"}: an older version recorded it, or it had no room')
+        self._in_force = StateInForce(self._state, self._host, self.code, self.maker)
+
+    def __enter__(self) -> Replayer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.code.close()
+
+    def make_site(self) -> CallSite:
+        """A site with the function, its closure and its object made anew.
+
+        Returns:
+            The site.
+
+        Raises:
+            CommandError: The function is not here.
+        """
+        site = self.call.site
+        function = self.maker.make(self._state.function, 'the function')
+        if function is MISSING or not callable(function):
+            why = self.maker.missing.get('the function', 'it is no function')
+            raise CommandError(f'{site.function} cannot be made again: {why}')
+        types = [str(name) for name in site.attrs.get('Tout', ())]
+        try:
+            made = self._host.replay_site(site.op_type, function, types, bool(site.outputs))
+        except (ValueError, KeyError) as error:
+            raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {error}') from None
+        if obstacle := repeat_obstacle(made):
+            raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {obstacle}')
+        return made
+
+    @contextlib.contextmanager
+    def in_recorded_state(self) -> Iterator[CallSite]:
+        """A block with the recorded state in force; gives a new site."""
+        with self._in_force.around():
+            site = self.make_site()
+            with self._in_force.globals_in_force():
+                self._in_force.begin()
+                yield site
+
+    def run(self, times: int = 1, change: str = '', tell: Callable[[int, int], None] | None = None) -> Replay:
+        """Execute the function.
+
+        Args:
+            times: How often, each time from the recorded state.
+            change: Statements that change the inputs, by the names of the function's parameters: one more execution.
+            tell: Told how many executions are done, of how many.
+
+        Returns:
+            The result.
+
+        Raises:
+            CommandError: The function is not here, reads what a trace cannot hold, or the statements fail.
+        """
+        results = []
+        for number in range(times):
+            results.append(self._execute(self._arrays)[0])
+            if tell is not None:
+                tell(number + 1, times)
+        executions = tuple([self._judge(result, drew) for result, drew in results])
+        changed: Execution | None = None
+        inputs: tuple[TensorRecord, ...] = ()
+        if change:
+            (result, drew), arrays = self._execute(self._arrays, change)
+            changed = self._judge(result, drew)
+            inputs = tuple([_record(old.name, array) for old, array in zip(self.call.inputs, arrays, strict=True)])
+        return Replay(self.call, self.call.site.function, tuple(self.code.files), _together(executions), executions, change,
+                      changed, inputs, self._source_difference(), self._remarks(), results[0][0].error)
+
+    def _execute(self, arrays: Sequence[np.ndarray],
+                 change: str = '') -> tuple[tuple[RepeatedResult, bool], list[np.ndarray]]:
+        with self.in_recorded_state() as site:
+            own = [array.copy() for array in arrays]
+            if change and site.function is not None:
+                own = change_inputs(change, site.function, own)
+            # The inner block: NumPy's error state in the outer one is that of the repeater.
+            with repeat_calls(site) as repeater, self._in_force.around():
+                self._in_force.begin()
+                result = repeater.make([array.copy() for array in own])
+                drew = self._in_force.drew()
+        self._explain(result.error)
+        return (result, drew), own
+
+    def debug(self, debugger: Debugger) -> Replay:
+        """Execute the function once under the debugger, which stops at its first line.
+
+        Args:
+            debugger: Of this process, with a front end.
+
+        Returns:
+            The result; the user may have changed values at the stop.
+
+        Raises:
+            CommandError: As `run`, or the user has aborted it.
+        """
+        with self.in_recorded_state() as site, site.host.restored_state():
+            debugger.start()
+            debugger.plan(threading.get_native_id()).entering = True
+            run = Run('replay', site.host, perf_counter_ns(), kind='eager')
+            outputs: tuple[np.ndarray, ...] = ()
+            error: BaseException | None = None
+            try:
+                values = invoke(site, lambda *inputs: site.host.call_again(site, inputs), run,
+                                [array.copy() for array in self._arrays])
+                outputs = tuple([array_of(site.host, value) for value in values])
+            except RunAborted:
+                raise CommandError('the replay was aborted') from None
+            except Exception as raised:         # of the program's function: a result here
+                error = raised
+            drew = self._in_force.drew()
+        self._explain(error)
+        execution = self._judge(RepeatedResult(outputs, error, (), ()), drew)
+        return Replay(self.call, self.call.site.function, tuple(self.code.files), execution.verdict, (execution,),
+                      source=self._source_difference(), remarks=self._remarks(), error=error)
+
+    def _explain(self, error: BaseException | None) -> None:
+        """Refuse a result that only comes of what the trace does not hold."""
+        name = getattr(error, 'name', None) if isinstance(error, NameError | AttributeError) else None
+        if isinstance(name, str) and name in self.maker.missing:
+            raise CommandError(
+                f'{self.call.site.function} uses {name}, which a trace cannot hold ({self.maker.missing[name]}). Replay it '
+                f'at a stop of the program, or let the function get what it needs of {name} as an input')
+
+    def _judge(self, result: RepeatedResult, drew: bool) -> Execution:
+        raised = '' if result.error is None else error_text(result.error)
+        outputs = tuple([_record(old.name, array) for old, array in zip(
+            [*self.call.outputs, *[_UNNAMED] * len(result.outputs)], result.outputs, strict=False)])
+        tensors, unknown = _differences(self.call.outputs, result.outputs) if result.error is None else ((), 0)
+        verdict: Verdict = SAME
+        recorded = self.call.error
+        if not _same_error(recorded, result.error):
+            verdict = RAISES
+        elif recorded is None and (tensors or len(result.outputs) != len(self.call.outputs)):
+            verdict = DIFFERS
+        elif unknown:
+            verdict = NOT_KNOWN
+        if drew and not self._in_force.knows_generators:
+            verdict = RNG_UNKNOWN
+        return Execution(verdict, outputs, raised, result.said, tensors, unknown)
+
+    def _source_difference(self) -> SourceDifference | None:
+        site = self.call.site
+        now = current_source(self.code, self._state.function)
+        if not site.source or not now or _stripped(site.source) == _stripped(now):
+            return None
+        return SourceDifference(site.function, (site.filename, site.line), (site.source, now))
+
+    def _remarks(self) -> tuple[str, ...]:
+        stale = [f'{name} is as it was at an earlier call: it is too large to be kept at each'
+                 for name in self._state.unwatched]
+        return tuple(dict.fromkeys([*self._in_force.remarks, *stale]))
+
+
+_UNNAMED = TensorRecord('', '', (), 0, 'none')
+
+
+def _require_replayable(call: CallRecord) -> None:
+    kind = call.site.kind
+    if kind != 'python':
+        what = {'gradient': 'a backward step', 'op': 'a node of the graph', 'run': 'a whole run'}[kind]
+        forward = f'; its forward call is #{call.forward}' if call.forward else ''
+        raise CommandError(f'call #{call.number} {call.label} is {what}: replay takes a call of a Python function{forward}')
+    if source := call.site.attrs.get(SOURCE):
+        raise CommandError(f'call #{call.number} {call.label} cannot be replayed: {element_refusal(str(source))}')
+    if _NAMES_OF_ARGUMENTS in call.site.attrs:
+        raise CommandError(f'call #{call.number} {call.label} cannot be replayed: its function gets nested arguments, whose '
+                           'form is not in a trace')
+
+
+def _is_live(trace: Trace, call: CallRecord) -> bool:
+    processes = trace.info().processes
+    return len(processes) >= call.process and processes[call.process - 1] == os.getpid()
+
+
+def _stored_sources(trace: Trace, call: CallRecord) -> dict[str, str]:
+    """The source that the trace holds of the function's file: its lines where they were, else empty ones."""
+    filename = call.site.filename
+    text = trace.source(filename)
+    lines = dict(text.lines)
+    for offset, line in enumerate(call.site.source.splitlines()):
+        lines.setdefault(call.site.line + offset, line)
+    if not lines:
+        return {}
+    whole = [lines.get(number, '') for number in range(1, max(lines) + 1)]
+    return {filename: '\n'.join(whole) + '\n'}
+
+
+def _differences(recorded: Sequence[TensorRecord], arrays: Sequence[np.ndarray]) -> tuple[tuple[TensorDifference, ...], int]:
+    """The outputs that differ, and how many could not be compared."""
+    found: list[TensorDifference] = []
+    unknown = 0
+    for slot, (tensor, array) in enumerate(zip(recorded, arrays, strict=False)):
+        new = _record(tensor.name, array)
+        if tensor.absent:
+            continue
+        if (tensor.dtype, tensor.shape) != (new.dtype, new.shape):
+            kind: Literal['dtype', 'shape'] = 'shape' if tensor.dtype == new.dtype else 'dtype'
+            texts = f'{tensor.dtype}{list(tensor.shape)}', f'{new.dtype}{list(new.shape)}'
+            found.append(TensorDifference(kind, 'out', slot, tensor.name, texts))
+            continue
+        try:
+            old = tensor.to_numpy()
+        except DroppedError:
+            if tensor.stats is not None and new.stats is not None and tensor.stats != new.stats:
+                texts = f'mean {tensor.stats.mean}', f'mean {new.stats.mean}'
+                found.append(TensorDifference('value', 'out', slot, tensor.name, texts))
+            else:
+                unknown += 1
+            continue
+        difference = value_difference(old, array, _EXACT)
+        if difference is not None:
+            found.append(TensorDifference('value', 'out', slot, tensor.name, difference.values, difference))
+    return tuple(found), unknown
+
+
+def _record(name: str, array: np.ndarray) -> TensorRecord:
+    """A value as a recorded tensor, with its elements."""
+    summary = describe(name, array)
+    if array.dtype.hasobject:
+        texts = [each for each in array.flat if isinstance(each, bytes)]
+        return replace(summary, dtype='string', nbytes=sum(map(len, texts))) if len(texts) == array.size else summary
+    return load_few(replace(summary, level='full', key=array.tobytes(), _read=inline_bytes))
+
+
+def error_text(error: BaseException) -> str:
+    """An exception as 'Class: message'."""
+    return f'{type(error).__name__}: {error}'[:_LONGEST_MESSAGE]
+
+
+def _same_error(recorded: ErrorRecord | None, error: BaseException | None) -> bool:
+    if recorded is None or error is None:
+        return recorded is None and error is None
+    return recorded.type.rpartition('.')[2] == type(error).__name__ and \
+        recorded.message[:_LONGEST_MESSAGE] == str(error)[:_LONGEST_MESSAGE]
+
+
+def _together(executions: Sequence[Execution]) -> Verdict:
+    for verdict in (RNG_UNKNOWN, RAISES, DIFFERS, NOT_KNOWN):
+        if any(execution.verdict == verdict for execution in executions):
+            return verdict
+    return SAME
+
+
+def _stripped(source: str) -> list[str]:
+    return [line.strip() for line in source.strip().splitlines()]
+

@@ -1,0 +1,101 @@
+"""`replay`: a recorded call once more, and whether it gives what it gave."""
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from pyfuncdbg.errors import AttachError, CommandError, TypedCommand
+from pyfuncdbg.hooks.host import HOSTS, Host
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.replay.replay import Replay, Replayer
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import find_call
+from pyfuncdbg.ui.views.reports.replay import replay_view
+
+_OWN = 'pyfuncdbg'
+
+
+def load_host(name: str) -> Host:
+    """The host of a recorded call; its framework is imported, and attached to.
+
+    Args:
+        name: As in the trace.
+
+    Returns:
+        The host.
+
+    Raises:
+        CommandError: There is none of that name here.
+    """
+    from pyfuncdbg import hosts
+    if name == _OWN:
+        importlib.import_module('pyfuncdbg.tf')
+    elif name in hosts.ATTACHMENTS:
+        try:
+            importlib.import_module(name)
+            hosts.attach(name)
+        except ImportError as error:
+            raise CommandError(f'the call was made by {name}, which is not installed here: {error}') from None
+        except AttachError as error:
+            raise CommandError(str(error)) from None
+    host = HOSTS.get(name)
+    if host is None:
+        raise CommandError(f'the call was made by {name!r}, which cannot be had here')
+    return host
+
+
+def _replay(context: Context, args: argparse.Namespace) -> Replay:
+    call = find_call(context.trace, args.call, context.stop)
+    if args.pdb:
+        return _debug(context, call, args)
+    with context.progress('replaying, executions') as tell, Replayer(context.trace, call, load_host, args.trust) as replayer:
+        return replayer.run(args.times, args.change or '', tell)
+
+
+def _debug(context: Context, call: CallRecord, args: argparse.Namespace) -> Replay:
+    if context.stop is not None:
+        raise CommandError('replay --pdb is for a finished trace; at a stop ', TypedCommand('retry'),
+                           ' makes the call again from its beginning')
+    if not debugger.broker.has_front_ends:
+        raise CommandError(f'replay --pdb needs a terminal: pyfuncdbg show TRACE replay {call.number} --pdb')
+    for option in ('change', 'times'):
+        if getattr(args, option) not in (None, 1):
+            raise CommandError(f'--{option} and --pdb exclude each other')
+    with Replayer(context.trace, call, load_host, args.trust) as replayer:
+        return replayer.debug(debugger)
+
+
+def replay_call(trace: Trace, call: CallRecord, *, times: int = 1, change: str = '', trust: bool = False) -> Replay:
+    """`CallRecord.replay`.
+
+    Args:
+        trace: Of the call.
+        call, times, change, trust: As there.
+
+    Returns:
+        The result.
+
+    Raises:
+        CommandError: It cannot be replayed.
+    """
+    with Replayer(trace, call, load_host, trust) as replayer:
+        return replayer.run(times, change)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('call', metavar='CALL', help="number, such as 17, or site and ordinal, such as 'norm[3]'")
+    parser.add_argument('--pdb', action='store_true', help='stop at the first line of its function')
+    parser.add_argument('--times', metavar='K', type=positive, default=1,
+                        help='execute it K times, each from the same state')
+    parser.add_argument('--change', metavar='CODE', help="also execute it on changed inputs, such as 'x = x[:3]'")
+    parser.add_argument('--trust', action='store_true',
+                        help='run the source that the trace holds where no file has the function; read it first')
+
+
+REPLAY = Command('replay', 'execute a recorded call again, and compare', 'judge', _replay, replay_view, _arguments,
+                 examples=('replay 17', 'replay 17 --pdb', 'replay norm[3] --times 20', "replay 17 --change 'x = x[:3]'"),
+                 answer=Replay)
+COMMANDS: tuple[Command, ...] = (REPLAY,)
