@@ -142,6 +142,7 @@ def _row(call: CallRecord, site: int, inputs: Sequence[TensorRecord], outputs: S
     row.error = _error(call.error) if call.error is not None else None
     row.lost = call.dropped or None
     row.sources = [number_of(source) for source in call.sources]
+    row.state = NO_STATE
     row.holds_memory, row.retry_of, row.broken_off = False, number_of(call.retry_of), call.broken_off
     row.state = NO_STATE
     return row

@@ -3,6 +3,7 @@
 Values come from a log that may be damaged, truncated or hostile: everything here is inert. Elements of tensors and lines of
 source are there after `record_contents` has loaded them.
 """
+# long: records are one vocabulary, each beside those it holds
 from __future__ import annotations
 
 from dataclasses import dataclass, field

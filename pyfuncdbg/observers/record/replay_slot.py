@@ -1,13 +1,11 @@
-"""Slot for what replays calls: it calls functions of the program by way of hosts, of which a trace knows nothing.
+"""Slot for the function that replays recorded calls: it runs the program's functions by way of hosts.
 
-The front door says who replays. On the thread of who asks.
+The front door fills it; `CallRecord.replay` asks it, on the thread of the caller.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
-from pyfuncdbg.errors import CommandError
 
 ReplayCall = Callable[..., Any]
 """From a trace, a call of it and the options of `CallRecord.replay` to the result."""
@@ -34,10 +32,6 @@ def replay(trace: Any, call: Any, **options: Any) -> Any:
 
     Returns:
         The result.
-
-    Raises:
-        CommandError: Nothing replays calls here.
     """
-    if _replay is None:
-        raise CommandError('nothing replays calls here: import pyfuncdbg')
+    assert _replay is not None, 'the front door fills the slot'
     return _replay(trace, call, **options)

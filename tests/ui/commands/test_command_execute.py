@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from rich.console import Console
 from written_trace import tensor, trace_of
 
-from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.errors import CommandError, DroppedError, PyfuncdbgError
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, TableEntry, parser_of
 from pyfuncdbg.ui.commands.execute import execute
@@ -203,7 +203,7 @@ COMMANDS = st.sampled_from(['', 'pt ', 'call ', 'calls ', 'help ', 'lt '])
 def test_no_line_does_anything_but_answer_or_raise_a_command_error(context, line):
     try:
         execute(line, context).text()
-    except CommandError as error:
+    except PyfuncdbgError as error:
         assert str(error)
 
 

@@ -101,4 +101,5 @@ def test_no_command_shows_a_file_that_a_trace_names(trace, tmp_path, kind, versi
 def test_every_command_is_tried_here():
     assert {re.match(r'\w+', line)[0] for line in LINES} == {
         command.name for command in TABLE
-        if not (command.needs_stop or command.needs_program or command.name in ('alias', 'unalias', 'habits', 'export', 'replay'))}
+        if not (command.needs_stop or command.needs_program
+                or command.name in ('alias', 'unalias', 'habits', 'export', 'replay'))}

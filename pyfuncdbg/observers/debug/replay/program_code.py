@@ -35,22 +35,23 @@ class ProgramCode:
     Args:
         folder: Where the program ran, as the trace says; '' if unknown.
         script: The program's main file.
-        live: Whether the trace is of this very process, whose modules are those of the program.
+        known: The code of the function, where the program still runs: of a cell of a notebook there is no file.
         stored: Sources in the trace, by file, that the user trusts; empty without `--trust`.
 
     Attributes:
         files: Files of the program whose code is used, in order.
     """
 
-    def __init__(self, folder: str, script: str, live: bool, stored: dict[str, str] | None = None) -> None:
+    def __init__(self, folder: str, script: str, known: CodeType | None, stored: dict[str, str] | None = None) -> None:
         self.files: list[str] = []
         self._folder = folder
         self._script = script
-        self._live = live
+        self._known = known
         self._stored = stored or {}
         self._mains: dict[str, MainModule] = {}
         self._codes: dict[str, CodeType] = {}
         self._path_before = list(sys.path)
+        self._here = Path.cwd()                 # a replay goes to the folder of the program
 
     def close(self) -> None:
         """Put `sys.path` and the main module's second name back."""
@@ -73,9 +74,12 @@ class ProgramCode:
         Raises:
             CommandError: It cannot be had; how to get it.
         """
-        if self._live and (loaded := sys.modules.get(module)) is not None:
-            return loaded
         if module in ('__main__', MAIN):
+            own = sys.modules.get('__main__')
+            name = filename or self._script
+            if own is not None and self._known is not None and (
+                    self._known.co_filename == name or _same_file(getattr(own, '__file__', None), Path(name))):
+                return own                      # the program runs in this process
             return self.main(filename).module
         return self._imported(module, filename)
 
@@ -122,7 +126,10 @@ class ProgramCode:
             if root is not None and str(root) not in sys.path:
                 sys.path.insert(0, str(root))
         loaded = sys.modules.get(module)
-        if loaded is None:
+        if loaded is not None:
+            if not (file := getattr(loaded, '__file__', None)) or not is_machinery(file):
+                _require_program_file(file or module)
+        else:
             try:
                 spec = importlib.util.find_spec(module)
             except (ImportError, ValueError, AttributeError):
@@ -154,7 +161,7 @@ class ProgramCode:
         if path.is_file():
             return path
         inside = os.path.relpath(path, self._folder) if self._folder else path.name
-        for candidate in (Path.cwd() / inside, Path.cwd() / path.name):
+        for candidate in (self._here / inside, self._here / path.name):
             if not inside.startswith(os.pardir) and candidate.is_file():
                 return candidate
         if filename in self._stored:
@@ -214,6 +221,9 @@ class ProgramCode:
         Raises:
             CommandError: There is none, or it cannot be told which it is.
         """
+        known = self._known
+        if known is not None and (known.co_filename, known.co_qualname, known.co_firstlineno) == (filename, code_name, line):
+            return known
         path = self._path_of(filename)
         _require_program_file(str(path))
         if filename not in self._codes:
@@ -285,7 +295,7 @@ def _is_exception(name: str) -> bool:
 
 def _require_program_file(file: str) -> None:
     """Refuse the interpreter's own modules: a trace is no reason to call those with data from it."""
-    if is_library(file) and not ('/site-packages/' in file or '/dist-packages/' in file):
+    if not file.endswith('.py') or (is_library(file) and not ('/site-packages/' in file or '/dist-packages/' in file)):
         raise CommandError(f'{file} is of the Python library: replay calls functions of the program only')
 
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
+from types import CodeType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import invoke
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.observers.debug.comparison.divergence import SourceDifference, TensorDifference
 from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance, value_difference
 from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, array_of, recorded_inputs, repeat_calls
@@ -30,6 +32,7 @@ from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
 from pyfuncdbg.observers.debug.replay.recorded_values import MISSING, ValueMaker
 from pyfuncdbg.observers.debug.replay.state_in_force import StateInForce
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, repeat_obstacle
+from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.index.decode import inline_bytes
 from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, OutputRecord, TensorRecord
@@ -50,7 +53,7 @@ _NAMES_OF_ARGUMENTS = '_arguments'
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class ReplayedCall:
     """One execution of the function.
 
     Attributes:
@@ -92,9 +95,9 @@ class Replay:
     function: str
     files: tuple[str, ...]
     verdict: Verdict
-    executions: tuple[Execution, ...]
+    executions: tuple[ReplayedCall, ...]
     change: str = ''
-    changed: Execution | None = None
+    changed: ReplayedCall | None = None
     inputs: tuple[TensorRecord, ...] = ()
     source: SourceDifference | None = None
     remarks: tuple[str, ...] = ()
@@ -136,7 +139,7 @@ class Replayer:
         self._state = trace.call_state(call.number)
         self._host = load_host(call.site.host)
         script = next(iter(trace.info().argv), '') or call.site.filename
-        self.code = ProgramCode(self._state.folder, script, _is_live(trace, call),
+        self.code = ProgramCode(self._state.folder, script, _live_code(trace, call),
                                 _stored_sources(trace, call) if trust else None)
         self.maker = ValueMaker(self.code, self._host.make_tensor)
         if self._state.function is None:
@@ -203,7 +206,7 @@ class Replayer:
             if tell is not None:
                 tell(number + 1, times)
         executions = tuple([self._judge(result, drew) for result, drew in results])
-        changed: Execution | None = None
+        changed: ReplayedCall | None = None
         inputs: tuple[TensorRecord, ...] = ()
         if change:
             (result, drew), arrays = self._execute(self._arrays, change)
@@ -266,7 +269,7 @@ class Replayer:
                 f'{self.call.site.function} uses {name}, which a trace cannot hold ({self.maker.missing[name]}). Replay it '
                 f'at a stop of the program, or let the function get what it needs of {name} as an input')
 
-    def _judge(self, result: RepeatedResult, drew: bool) -> Execution:
+    def _judge(self, result: RepeatedResult, drew: bool) -> ReplayedCall:
         raised = '' if result.error is None else error_text(result.error)
         outputs = tuple([_record(old.name, array) for old, array in zip(
             [*self.call.outputs, *[_UNNAMED] * len(result.outputs)], result.outputs, strict=False)])
@@ -281,7 +284,7 @@ class Replayer:
             verdict = NOT_KNOWN
         if drew and not self._in_force.knows_generators:
             verdict = RNG_UNKNOWN
-        return Execution(verdict, outputs, raised, result.said, tensors, unknown)
+        return ReplayedCall(verdict, outputs, raised, result.said, tensors, unknown)
 
     def _source_difference(self) -> SourceDifference | None:
         site = self.call.site
@@ -312,9 +315,14 @@ def _require_replayable(call: CallRecord) -> None:
                            'form is not in a trace')
 
 
-def _is_live(trace: Trace, call: CallRecord) -> bool:
+def _live_code(trace: Trace, call: CallRecord) -> CodeType | None:
+    """The code of the function, if this process recorded the call and still has it."""
     processes = trace.info().processes
-    return len(processes) >= call.process and processes[call.process - 1] == os.getpid()
+    if len(processes) < call.process or processes[call.process - 1] != os.getpid():
+        return None
+    site = live_sites.find(call.site.id)
+    code = getattr(site.function, '__code__', None) if site is not None else None
+    return original_code(code) if isinstance(code, CodeType) else None
 
 
 def _stored_sources(trace: Trace, call: CallRecord) -> dict[str, str]:
@@ -379,7 +387,7 @@ def _same_error(recorded: ErrorRecord | None, error: BaseException | None) -> bo
         recorded.message[:_LONGEST_MESSAGE] == str(error)[:_LONGEST_MESSAGE]
 
 
-def _together(executions: Sequence[Execution]) -> Verdict:
+def _together(executions: Sequence[ReplayedCall]) -> Verdict:
     for verdict in (RNG_UNKNOWN, RAISES, DIFFERS, NOT_KNOWN):
         if any(execution.verdict == verdict for execution in executions):
             return verdict

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.replay.replay import Execution, Replay
+from pyfuncdbg.observers.debug.replay.replay import Replay, ReplayedCall
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.labels import call_number_text
@@ -54,7 +54,7 @@ def _parts(replay: Replay) -> Iterator[Part]:
         yield Text(f'ran {", ".join(one_line(file, _LONGEST) for file in replay.files)}', 'dim', overflow='fold')
 
 
-def _execution(replay: Replay, execution: Execution) -> Iterator[Text]:
+def _execution(replay: Replay, execution: ReplayedCall) -> Iterator[Text]:
     recorded = replay.call.error
     if execution.verdict == 'raises otherwise':
         before = _error(recorded.type, recorded.message) if recorded is not None else 'no exception'
@@ -70,14 +70,14 @@ def _execution(replay: Replay, execution: Execution) -> Iterator[Text]:
     yield from _printed(execution)
 
 
-def _outcome(execution: Execution) -> Iterator[Text]:
+def _outcome(execution: ReplayedCall) -> Iterator[Text]:
     if execution.raised:
         yield Text(f'  raises {one_line(execution.raised, _LONGEST)}', 'red', overflow='fold')
     yield from (Text.assemble('  out  ', _named(tensor)) for tensor in execution.outputs[:_TENSORS])
     yield from _printed(execution)
 
 
-def _printed(execution: Execution) -> Iterator[Text]:
+def _printed(execution: ReplayedCall) -> Iterator[Text]:
     for entry in execution.printed[:_PRINTED]:
         yield Text(f'  {entry.kind}  {one_line(entry.text.rstrip(), _LONGEST)}', 'dim', overflow='fold')
     if len(execution.printed) > _PRINTED:

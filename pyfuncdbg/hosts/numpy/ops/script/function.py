@@ -4,6 +4,7 @@ The public functions make one per call; kernels call it, on the caller's thread 
 
 `doctor` reads facts on shapes around its node, in its graph and in graphs that call it, when calls have ended.
 """
+# long: one class, and the sites that stand for it
 from __future__ import annotations
 
 import sys
