@@ -8,6 +8,7 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
     pyfuncdbg.breakpoint()                      stop here; in a wrapped function, breakpoint() does the same
     pyfuncdbg.pm()                              look at the frames of the last error
     pyfuncdbg.break_at('norm', 'has_nan(out)')  stop at a node, a function or a line
+    with pyfuncdbg.against('bug.pfd'): ...      stop where the calls first differ from a recording
     sess = pyfuncdbg.DebugSession(sess)         stop before and after every run
     with pyfuncdbg.debug(): ...                 stop at the first wrapped call or traced function
     pyfuncdbg.attach('tensorflow')              all this for the real TensorFlow
@@ -31,9 +32,11 @@ from pyfuncdbg.ui.prompt.breakpoint_builtin import stop as breakpoint  # noqa: E
 from pyfuncdbg.ui.prompt.front_ends import debugpy as _debugpy  # noqa: E402
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+    from pyfuncdbg.observers.debug.comparison.live_comparison import LiveComparison
     from pyfuncdbg.observers.record.flight.flight_recorder import FlightRecorder
     from pyfuncdbg.observers.record.recorder import Recorder
     from pyfuncdbg.observers.record.trace import Trace
@@ -41,8 +44,8 @@ if TYPE_CHECKING:
 
 __version__ = '0.1.0'
 
-__all__ = ['DebugSession', '__version__', 'absmax', 'attach', 'break_at', 'breakpoint', 'condition', 'debug', 'detach',
-           'has_inf', 'has_inf_or_nan', 'has_nan', 'load', 'norm', 'pm', 'record', 'zeros']
+__all__ = ['DebugSession', '__version__', 'absmax', 'against', 'attach', 'break_at', 'breakpoint', 'condition', 'debug',
+           'detach', 'has_inf', 'has_inf_or_nan', 'has_nan', 'load', 'norm', 'pm', 'record', 'zeros']
 
 
 @overload
@@ -163,6 +166,40 @@ def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
     install(debugger)
     debugger.start()
     return made
+
+
+@_for_program
+def against(path: str | Path, *, ignore: str = '', rtol: float = 0.0, atol: float = 0.0,
+            ulp: int = 0) -> AbstractContextManager[LiveComparison]:
+    """Compare what the program calls in a `with` block with a recording, and stop at the first divergence.
+
+        with pyfuncdbg.record('new.pfd'), pyfuncdbg.against('good.pfd', ulp=2) as comparison:
+            train()
+        assert comparison.first is None
+
+    Prints and warnings are compared where the calls are recorded too. A line on stderr says at the end what was found.
+
+    Args:
+        path: Folder of the recording; the block makes its calls from the first one on.
+        ignore: Kinds of differences that do not count, such as 'print,warning'.
+        rtol, atol: Elements are equal if |now - then| <= atol + rtol * |then|; 0 for bit for bit.
+        ulp: Floats are equal if at most so many representable numbers apart.
+
+    Returns:
+        For `with`; its value has the `first` divergence, None if there is none.
+
+    Raises:
+        CommandError: An option is not valid.
+        TraceError: On entry: the recording cannot be read.
+    """
+    from argparse import Namespace
+
+    from pyfuncdbg.observers.debug.debugger import debugger
+    from pyfuncdbg.ui.commands.programs.reference_recording import compared_block
+    from pyfuncdbg.ui.prompt.install import install
+    install(debugger)
+    options = Namespace(ignore=ignore or None, rtol=repr(rtol), atol=repr(atol), ulp=str(ulp) if ulp else None)
+    return compared_block(str(path), options, debugger)
 
 
 @_for_program

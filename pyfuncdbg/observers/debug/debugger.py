@@ -121,6 +121,11 @@ class Debugger:
         self.want(*kinds)
         self.start()
 
+    def end_comparison(self) -> None:
+        """Compare with no recording any more."""
+        self.comparison = None
+        hooks.invalidate_interest()
+
     def note_swap(self, site: CallSite, original: Any, count: int) -> None:
         """A site calls another function than `original` now, until the user leaves debugging."""
         self.swaps.note(site, original, count)

@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pyfuncdbg
+from pyfuncdbg import tf
+from pyfuncdbg.errors import TraceError, UsageError
+from pyfuncdbg.observers.debug.debugger import debugger
 
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 PROGRAM = '''
@@ -160,3 +164,34 @@ def test_calls_of_eight_threads_are_compared_with_those_of_one(folder: Path) -> 
     done = run(folder, '--record', 'other.pfd', '--ui', 'none', '--against', 'one.pfd', 'threads.py', '8', '3')
     (stop, _) = notices(done)
     assert 'differs from one.pfd #18: out 0' in stop and ': 51, was 34' in stop
+
+
+def call_thrice(values: tuple[float, float, float]) -> None:
+    for value in values:
+        tf.numpy_function(lambda x: x * 2, [np.float32(value)], tf.float32, name='double')
+
+
+def test_a_block_of_a_program(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debugger.broker, 'front_end_name', 'none')
+    with pyfuncdbg.record(tmp_path / 'good.pfd'):
+        call_thrice((1, 2, 3))
+    good = str(tmp_path / 'good.pfd')
+    with pyfuncdbg.against(good) as comparison:
+        call_thrice((1, 2, 3))
+    assert comparison.first is None and debugger.comparison is None
+    with pyfuncdbg.against(good, rtol=0.5) as comparison:
+        call_thrice((1, 2.5, 3))
+    assert comparison.first is None
+    with pyfuncdbg.against(good) as comparison:
+        call_thrice((1, 2.5, 3))
+    assert comparison.first is not None
+    assert (comparison.first.kind, comparison.first.numbers[0], comparison.calls) == ('value', '2', 2)
+    lines = [line for line in capfd.readouterr().err.splitlines() if 'good.pfd' in line]
+    assert lines[0] == f'pyfuncdbg: compared with {good}: 3 calls the same'
+    assert lines[-1].endswith(f'differs from {good} #2: in 0: 2.5, was 2.0, relative 0.2')
+    for options, said in (({'ignore': 'vlaue'}, "'vlaue' is no kind"), ({'ulp': -1}, "'-1' is not an integer from 1 on")):
+        with pytest.raises(UsageError, match=said), pyfuncdbg.against(good, **options):
+            pass
+    with pytest.raises(TraceError, match='no such file'), pyfuncdbg.against(tmp_path / 'none.pfd'):
+        pass
+    debugger.leave()

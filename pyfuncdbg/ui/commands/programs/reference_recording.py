@@ -1,12 +1,15 @@
 """The recording that a running program is compared with: begin of the comparison, and its last line.
 
-Called by the command line on the main thread, before the program runs, and at the interpreter's exit.
+Called by the command line on the main thread, before the program runs, and at the interpreter's exit; or by a program for a
+block of its own, on its thread.
 """
 from __future__ import annotations
 
+import argparse
 import atexit
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.comparison.divergence_text import divergence_text
@@ -18,11 +21,12 @@ from pyfuncdbg.observers.record.log.program_environment import process_versions
 from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.observers.record.records import UNHIT
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.diff import rules_of
 from pyfuncdbg.ui.views.progress import reading_progress
 from pyfuncdbg.ui.views.units import count
 
 
-def compare_with(path: str, rules: Rules, debugger: Debugger, *, quiet: bool = False) -> None:
+def compare_with(path: str, rules: Rules, debugger: Debugger, *, quiet: bool = False) -> LiveComparison:
     """Compare this program with a recording from now on, and stop where it first differs.
 
     Args:
@@ -30,6 +34,9 @@ def compare_with(path: str, rules: Rules, debugger: Debugger, *, quiet: bool = F
         rules: What counts as a difference.
         debugger: That stops it.
         quiet: Another process of ours has told which versions differ.
+
+    Returns:
+        The comparison.
 
     Raises:
         TraceError: The recording cannot be read.
@@ -39,7 +46,32 @@ def compare_with(path: str, rules: Rules, debugger: Debugger, *, quiet: bool = F
     if 'versions' not in rules.ignored and not quiet:
         for library, then, now in version_differences(trace.info().versions_with_python, process_versions()):
             say(f'{path} was recorded with {library} {then}, this is {now}')
-    debugger.compare_with(LiveComparison(trace, path, rules), KINDS)
+    comparison = LiveComparison(trace, path, rules)
+    debugger.compare_with(comparison, KINDS)
+    return comparison
+
+
+@contextmanager
+def compared_block(path: str, options: argparse.Namespace, debugger: Debugger) -> Iterator[LiveComparison]:
+    """A block that is compared with a recording; see `pyfuncdbg.against`.
+
+    Args:
+        path: Of the recording.
+        options: As for `rules_of`.
+        debugger: That stops it.
+
+    Raises:
+        CommandError: An option is not valid.
+        TraceError: The recording cannot be read.
+    """
+    rules = rules_of(options)
+    comparison = compare_with(path, rules, debugger)
+    try:
+        yield comparison
+    finally:
+        is_whole = debugger.on
+        debugger.end_comparison()
+        say(result_text(comparison, is_whole=is_whole))
 
 
 def tell_result(debugger: Debugger) -> None:
