@@ -20,9 +20,18 @@ from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.exports.picture_file import (
+    PICTURES,
+    PictureFile,
+    output_argument,
+    refuse_output_of_text,
+    write_picture,
+)
+from pyfuncdbg.ui.html.tape import tape_drawing
 from pyfuncdbg.ui.views.graph.diagram import diagram_text
 from pyfuncdbg.ui.views.graph.node_list import node_list_view
 from pyfuncdbg.ui.views.numerics.tape import check_mark, tape_view
+from pyfuncdbg.ui.views.reports.picture_file import picture_file_view
 
 SHOWN = 60
 BOXES = 300
@@ -80,12 +89,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     _form_argument(parser)
 
 
-def _form_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--as', dest='form', metavar='FORM', type=one_of(FORMS, 'form'), default='text',
-                        help='text (default), mermaid or dot: a diagram for a document or Graphviz')
+def _form_argument(parser: argparse.ArgumentParser, pictures: tuple[str, ...] = ()) -> None:
+    more = f'; a picture: {" or ".join(pictures)}' if pictures else ''
+    parser.add_argument('--as', dest='form', metavar='FORM', type=one_of((*FORMS, *pictures), 'form'), default='text',
+                        help=f'text (default), mermaid or dot: a diagram for a document or Graphviz{more}')
 
 
-def _draw(result: NodeList | Tape | Diagram) -> RenderableType:
+def _draw(result: NodeList | Tape | Diagram | PictureFile) -> RenderableType:
+    if isinstance(result, PictureFile):
+        return picture_file_view(result)
     if isinstance(result, Diagram):
         return diagram_text(result)
     return tape_view(result) if isinstance(result, Tape) else node_list_view(result)
@@ -96,21 +108,25 @@ GRAPH = Command('graph', 'list the nodes of a graph in order of execution, or dr
                 examples=('graph', "graph --site 'layer*' --as dot"))
 
 
-def _tape(context: Context, args: argparse.Namespace) -> Tape | Diagram:
+def _tape(context: Context, args: argparse.Namespace) -> Tape | Diagram | PictureFile:
+    refuse_output_of_text(args, args.form)
     with context.progress('reading the tape, backward steps') as tell:
         tape = tape_of(context.trace, args.run, tell)
     if args.form == 'text':
         return tape
+    if args.form in PICTURES:
+        return write_picture(tape_drawing(tape), args.form, f'gradient tape of run {tape.run}', args.output)
     marks = {(mark.step, mark.slot): check_mark(mark).plain for mark in tape.checks}
     return tape_diagram(tape, args.form, BOXES, lambda step, slot: marks.get((step, slot), ''))
 
 
 def _tape_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive, help='of run N (default: the newest with gradients)')
-    _form_argument(parser)
+    _form_argument(parser, PICTURES)
+    output_argument(parser)
 
 
 TAPE = Command('tape', 'the gradients of a run as a tree, with magnitudes and results of check', 'judge', _tape,
                _draw, _tape_arguments,
-               examples=('tape', 'tape --as mermaid'))
+               examples=('tape', 'tape --as mermaid', 'tape --as svg'))
 COMMANDS: tuple[Command, ...] = (GRAPH, TAPE)

@@ -13,10 +13,11 @@ from pyfuncdbg.observers.debug.inspecting.scope import scope_of
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
 from pyfuncdbg.observers.debug.numerics.nan_origin import Provenance, provenance
 from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.ui.commands.array_files import write_array
-from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.arguments import one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import (
     FoundTensor,
@@ -29,8 +30,21 @@ from pyfuncdbg.ui.commands.engine.lookup import (
     parse_tensor,
 )
 from pyfuncdbg.ui.commands.engine.slice_syntax import parse_ranges, slice_array
+from pyfuncdbg.ui.commands.exports.generated_code import word
+from pyfuncdbg.ui.commands.exports.picture_file import (
+    PICTURES,
+    PictureFile,
+    output_argument,
+    refuse_output_of_text,
+    write_picture,
+)
 from pyfuncdbg.ui.commands.live_values import LiveValue, live_value
+from pyfuncdbg.ui.html.curve import curve_drawing
+from pyfuncdbg.ui.html.heatmap import heatmap_drawing
 from pyfuncdbg.ui.views.pictures.element_table import Ranges
+from pyfuncdbg.ui.views.pictures.heatmap import LARGEST
+from pyfuncdbg.ui.views.pictures.picture import choose_axes, index_text, is_part
+from pyfuncdbg.ui.views.reports.picture_file import picture_file_view
 from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange, change_view
 from pyfuncdbg.ui.views.tensors.value import value_view
 
@@ -50,7 +64,8 @@ class TensorValue:
     drawn: bool = True
 
 
-def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChange:
+def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChange | PictureFile:
+    refuse_output_of_text(args, args.form)
     if args.tensor.startswith('@'):
         args.tensor = _elements_of_last(args.tensor)
     spec = parse_tensor(args.tensor)
@@ -58,10 +73,12 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChan
     live = live_value(context, spec) if args.run is None else None
     tensor_value = _recorded(context, spec, args) if live is None else live
     printed.tensor = args.tensor if spec.index is None else args.tensor[:args.tensor.rindex('[')]
+    if (args.diff or args.against) and args.form in PICTURES:
+        raise CommandError('--as draws one tensor, no differences: leave out --diff and --against')
     if args.diff or args.against:
         return _difference(context, args, spec, tensor_value)
     tensor, values = tensor_value.tensor, None if live is None else live.values
-    needed = spec.index is not None or bool(args.write)
+    needed = spec.index is not None or bool(args.write) or args.form in PICTURES
     if live is None and (needed or (tensor.level == 'full' and not args.summary)):
         values = elements(context.trace, spec, tensor_value) if isinstance(tensor_value, FoundTensor) else None
     origin = provenance(context.trace, tensor_value.call, tensor) if isinstance(tensor_value, FoundTensor) else None
@@ -71,9 +88,23 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChan
         index = _slice_text(args.tensor)
         tensor = replace(tensor, shape=values.shape, nbytes=values.nbytes, stats=stats_of(values), changed=False)
         origin = origin if tensor.stats is not None and tensor.stats.bad else None
+    if args.form in PICTURES and values is not None:
+        return _picture(args, tensor, tensor_value.title + index, values)
     file = write_array(values, args.write) if args.write and values is not None else ''
     return TensorValue(tensor, tensor_value.title, index, None if args.summary else values, ranges, args.n, file, origin,
                        not args.no_picture)
+
+
+def _picture(args: argparse.Namespace, tensor: TensorRecord, title: str, values: np.ndarray) -> PictureFile:
+    """The heat map or curve as a file."""
+    if not 0 < values.size <= LARGEST or (values.dtype.kind != 'b' and as_numbers(values.reshape(-1)[:0]) is None):
+        raise CommandError(f'{tensor.dtype}{list(values.shape)} has no picture: it takes numbers, 1 to {LARGEST:,} of them')
+    index = choose_axes(values.shape, tensor.stats.first_bad if tensor.stats is not None else None) if values.ndim else ()
+    part = values[index] if values.ndim else values.reshape(1)
+    of = f', {index_text(index)} of it' if is_part(index, values.shape) else ''
+    drawing = curve_drawing(part) if part.ndim == 1 else heatmap_drawing(part)
+    return write_picture(drawing, args.form, f'{title}, {tensor.dtype}{list(values.shape)}{of}', args.output or
+                         f'{word(args.tensor)}.{args.form}')
 
 
 class LastTensor:
@@ -152,6 +183,9 @@ def _one_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-r', '--ranges', metavar='RANGES',
                         help="mark, count and list elements in '[0, 1]' or '[[-inf, -1], [1, inf]]'")
     parser.add_argument('-n', metavar='K', type=positive, help='list at most K elements')
+    parser.add_argument('--as', dest='form', metavar='FORM', type=one_of(('text', *PICTURES), 'form'), default='text',
+                        help='text (default), or its heat map or curve as a picture: svg or png')
+    output_argument(parser)
     parser.add_argument('--no-picture', action='store_true', help='no heat map and no curve')
     parser.add_argument('--run', metavar='N', type=positive, help='as it was in run N')
     parser.add_argument('--diff', action='store_true', help='the differences from the previous call of the same node')
@@ -160,7 +194,9 @@ def _one_arguments(parser: argparse.ArgumentParser) -> None:
                         help='write the values to a .npy file, or as text to a new .txt file')
 
 
-def _draw_one(result: TensorValue | TensorChange) -> RenderableType:
+def _draw_one(result: TensorValue | TensorChange | PictureFile) -> RenderableType:
+    if isinstance(result, PictureFile):
+        return picture_file_view(result)
     if isinstance(result, TensorChange):
         return change_view(result)
     return value_view(result.tensor, result.title, result.values, index=result.index, limit=result.limit,
@@ -169,5 +205,6 @@ def _draw_one(result: TensorValue | TensorChange) -> RenderableType:
 
 PT = Command('pt', 'print a tensor, a slice of it, or its changes', 'look', _one, _draw_one, _one_arguments,
              ('print_tensor',),
-             examples=('pt norm:0', 'pt norm:0[1:3, ..., -1]', "pt -r '[0, 1]' '#17:in0'", 'pt --diff norm:0', '@1,0'))
+             examples=('pt norm:0', 'pt norm:0[1:3, ..., -1]', "pt -r '[0, 1]' '#17:in0'", 'pt --diff norm:0',
+                       'pt norm:0 --as svg', '@1,0'))
 COMMANDS: tuple[Command, ...] = (PT,)

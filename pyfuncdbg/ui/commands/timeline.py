@@ -3,13 +3,25 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import PurePath
+
+from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.reports.timeline import timeline
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
+from pyfuncdbg.ui.commands.exports.picture_file import (
+    PICTURES,
+    PictureFile,
+    output_argument,
+    refuse_output_of_text,
+    write_picture,
+)
+from pyfuncdbg.ui.html.timeline import timeline_drawing
 from pyfuncdbg.ui.views.calls.timeline import Window, timeline_view
+from pyfuncdbg.ui.views.reports.picture_file import picture_file_view
 
 KINDS = ('python', 'op', 'gradient', 'all')
 MOST = 2_000
@@ -25,7 +37,8 @@ def moment(text: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
-def _window(context: Context, args: argparse.Namespace) -> Window:
+def _window(context: Context, args: argparse.Namespace) -> Window | PictureFile:
+    refuse_output_of_text(args, args.form)
     trace = context.trace
     if args.run is not None:
         trace.run(args.run)                     # raises an error that lists the runs
@@ -44,7 +57,14 @@ def _window(context: Context, args: argparse.Namespace) -> Window:
     filters = filters_of(args, 'site', 'run', 'call')
     if kind is not None:
         filters['kind'] = kind
-    return Window(timeline(calls, first, last, total=total, depth=args.levels), filters)
+    found = timeline(calls, first, last, total=total, depth=args.levels)
+    if args.form in PICTURES:
+        if not found.lanes:
+            raise CommandError('there is nothing to draw: no call is in this window')
+        whole = f'timeline of {PurePath(trace.path).stem}, {found.shown:,} of {found.total:,} calls'
+        output = args.output or f'{PurePath(trace.path).stem}_timeline.{args.form}'
+        return write_picture(timeline_drawing(found), args.form, whole, output)
+    return Window(found, filters)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +78,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--kind', metavar='KIND', type=one_of(KINDS, 'kind of call'), default='all',
                         help='python, op, gradient or all (default)')
     parser.add_argument('--levels', metavar='K', type=positive, default=4, help='calls inside of calls, K deep (default 4)')
+    parser.add_argument('--as', dest='form', metavar='FORM', type=one_of(('text', *PICTURES), 'form'), default='text',
+                        help='text (default), or a picture: svg or png')
+    output_argument(parser)
 
 
-TIMELINE = Command('timeline', 'calls by thread over time, as bars', 'look', _window, timeline_view, _arguments,
-                   examples=('timeline', 'timeline --run 12'))
+def _draw(result: Window | PictureFile) -> RenderableType:
+    return picture_file_view(result) if isinstance(result, PictureFile) else timeline_view(result)
+
+
+TIMELINE = Command('timeline', 'calls by thread over time, as bars', 'look', _window, _draw, _arguments,
+                   examples=('timeline', 'timeline --run 12', 'timeline --as svg'))
 COMMANDS: tuple[Command, ...] = (TIMELINE,)

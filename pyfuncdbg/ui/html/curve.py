@@ -5,11 +5,13 @@ Pure; called by `page` where a view has a `Curve`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.ui.html.element import Html, element
+from pyfuncdbg.ui.html.svg_document import SvgDrawing
 from pyfuncdbg.ui.views.pictures.element_table import element as written
 from pyfuncdbg.ui.views.pictures.heatmap import plain_numbers, starts
 from pyfuncdbg.ui.views.units import value
@@ -33,6 +35,21 @@ def curve_html(array: np.ndarray) -> Html:
     numbers = plain_numbers(array)
     if not numbers.size:
         return element('div', 'empty', class_='pf-d')
+    legend = element('div', '  '.join(_bad_counts(numbers)), class_='pf-line pf-b pf-red')
+    return element('div', element('div', _picture(array, numbers).picture, class_='pf-scroll'), legend)
+
+
+def curve_drawing(array: np.ndarray) -> SvgDrawing:
+    """The curve as SVG.
+
+    Args:
+        array: As for `curve_html`, of one element at least.
+    """
+    numbers = plain_numbers(array)
+    return replace(_picture(array, numbers), note='   '.join(_bad_counts(numbers)))
+
+
+def _picture(array: np.ndarray, numbers: np.ndarray) -> SvgDrawing:
     finite = numbers[np.isfinite(numbers)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     columns = _Columns(array, numbers, low, high)
@@ -44,7 +61,7 @@ def curve_html(array: np.ndarray) -> Html:
     width, height = _LEFT + _WIDE + 8, _TALL + _BELOW
     picture = element('svg', *labels, *ends, *columns.lines(), *columns.columns(), class_='pf-map', role='img', width=width,
                       height=height, viewBox=f'0 0 {width} {height}', aria_label=f'curve of {numbers.size} elements')
-    return element('div', element('div', picture, class_='pf-scroll'), _legend(numbers))
+    return SvgDrawing(picture, width, height)
 
 
 class _Columns:
@@ -98,7 +115,6 @@ class _Columns:
         return f'[{first}:{end}] {", ".join(words)}'
 
 
-def _legend(numbers: np.ndarray) -> Html:
-    words = [f'{name} {many:,}' for name, many in (('N NaN', np.count_nonzero(np.isnan(numbers))),
-                                                   ('∞ infinity', np.count_nonzero(np.isinf(numbers)))) if many]
-    return element('div', '  '.join(words), class_='pf-line pf-b pf-red')
+def _bad_counts(numbers: np.ndarray) -> list[str]:
+    return [f'{name} {many:,}' for name, many in (('N NaN', np.count_nonzero(np.isnan(numbers))),
+                                                  ('∞ infinity', np.count_nonzero(np.isinf(numbers)))) if many]

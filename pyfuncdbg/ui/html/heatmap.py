@@ -5,12 +5,14 @@ Pure; called by `page` where a view has a `HeatMap`, so cells, colours and scale
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from rich.color_triplet import ColorTriplet
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.ui.html.element import Html, element
+from pyfuncdbg.ui.html.element import Html, element, joined
+from pyfuncdbg.ui.html.svg_document import SvgDrawing
 from pyfuncdbg.ui.views.pictures.element_table import element as written
 from pyfuncdbg.ui.views.pictures.heatmap import INF, NAN, Grid, blocks, color_at, finite_range, places, plain_numbers
 from pyfuncdbg.ui.views.units import value
@@ -39,6 +41,22 @@ def heatmap_html(array: np.ndarray, rows: int = ROWS, columns: int = COLUMNS) ->
     if not numbers.size:
         return element('div', 'empty', class_='pf-d')
     grid = blocks(numbers, rows, columns)
+    legend = _legend(grid, array.shape, numbers, *finite_range(grid.cells))
+    return element('div', element('div', _picture(grid, array, numbers).picture, class_='pf-scroll'), legend)
+
+
+def heatmap_drawing(array: np.ndarray) -> SvgDrawing:
+    """The map and its scale as SVG.
+
+    Args:
+        array: As for `heatmap_html`, of one element at least.
+    """
+    numbers = plain_numbers(array)
+    grid = blocks(numbers, ROWS, COLUMNS)
+    return replace(_picture(grid, array, numbers), legend=_svg_legend(grid, array.shape, numbers))
+
+
+def _picture(grid: Grid, array: np.ndarray, numbers: np.ndarray) -> SvgDrawing:
     wide = min(_WIDEST, max(_LEAST, _WIDE // len(grid.columns)))
     tall = min(_TALLEST, max(_LEAST, _TALL // len(grid.rows)))
     low, high = finite_range(grid.cells)
@@ -47,7 +65,7 @@ def heatmap_html(array: np.ndarray, rows: int = ROWS, columns: int = COLUMNS) ->
     picture = element('svg', *_numbers(grid, wide, tall), *drawn.all(), class_='pf-map', role='img', width=width,
                       height=height, viewBox=f'0 0 {width} {height}',
                       aria_label=f'heat map of {array.shape[0]} x {array.shape[1]} elements')
-    return element('div', element('div', picture, class_='pf-scroll'), _legend(grid, array.shape, numbers, low, high))
+    return SvgDrawing(picture, width, height)
 
 
 class _Cells:
@@ -120,6 +138,27 @@ def _numbers(grid: Grid, wide: int, tall: int) -> list[Html]:
               for i, column in enumerate(grid.columns) if i % every_column == 0)]
 
 
+def _svg_legend(grid: Grid, shape: tuple[int, ...], numbers: np.ndarray) -> Html:
+    """The scale between its ends, and what the cells are, on one line of text."""
+    low, high = finite_range(grid.cells)
+    first = value(low) if np.isfinite(grid.cells).any() else 'nothing finite'
+    parts, x = [], 6.7 * len(first) + 6
+    if low != high:
+        parts = [element('rect', x=x + 8 * i, y=3, width=8, height=10, fill=color_at(i / 15, low, high).get_truecolor().hex)
+                 for i in range(16)]
+        parts.append(element('text', value(high), x=x + 134, y=8))
+        x += 134 + 6.7 * (len(value(high)) + 2)
+    words = [f'{name} {np.count_nonzero(many):,}' for kind, name, many in (
+        (NAN, 'N NaN', np.isnan(numbers)), (INF, '∞ infinity', np.isinf(numbers))) if (grid.bad == kind).any()]
+    words += _block_words(grid, shape)
+    return joined(element('text', first, x=0, y=8), *parts, element('text', '   '.join(words), x=x, y=8))
+
+
+def _block_words(grid: Grid, shape: tuple[int, ...]) -> list[str]:
+    tall, wide = (-(-size // len(starts)) for size, starts in zip(shape, (grid.rows, grid.columns), strict=True))
+    return [f'each cell the mean of {tall} x {wide} elements'] if tall * wide > 1 else []
+
+
 def _legend(grid: Grid, shape: tuple[int, ...], numbers: np.ndarray, low: float, high: float) -> Html:
     words: list[str] = []
     if not np.isfinite(grid.cells).any():
@@ -133,7 +172,5 @@ def _legend(grid: Grid, shape: tuple[int, ...], numbers: np.ndarray, low: float,
     for kind, name, many in ((NAN, 'N NaN', np.isnan(numbers)), (INF, '∞ infinity', np.isinf(numbers))):
         if (grid.bad == kind).any():
             words.append(element('span', f'  {name} {np.count_nonzero(many):,}', class_='pf-b pf-red'))
-    tall, wide = (-(-size // len(starts)) for size, starts in zip(shape, (grid.rows, grid.columns), strict=True))
-    if tall * wide > 1:
-        words.append(element('span', f'  each cell the mean of {tall} x {wide} elements', class_='pf-d'))
+    words += [element('span', f'  {sizes}', class_='pf-d') for sizes in _block_words(grid, shape)]
     return element('div', *words, class_='pf-line')

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Gradient, Tape, TapeEdge, TapeNode
 from pyfuncdbg.ui.html.element import Html, element, joined
 from pyfuncdbg.ui.html.page import page_html
+from pyfuncdbg.ui.html.svg_document import SvgDrawing
 from pyfuncdbg.ui.html.tape_places import TapeBox, places_of
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flags
@@ -28,10 +29,18 @@ Marks = Mapping[tuple[str, int], EdgeMark]
 def tape_html(tape: Tape) -> Html:
     """The picture between the views' heading and the gradients of the sources."""
     text = element('details', element('summary', 'the tree as text'), page_html(tape_tree(tape)))
-    return joined(page_html(tape_heading(tape)), _picture(tape), text, page_html(tape_end(tape)))
+    drawing = tape_drawing(tape)
+    more = [element('div', drawing.note, class_='pf-d')] if drawing.note else []
+    return joined(page_html(tape_heading(tape)), element('div', drawing.picture, class_='pf-scroll pf-tall'), *more, text,
+                  page_html(tape_end(tape)))
 
 
-def _picture(tape: Tape) -> Html:
+def tape_drawing(tape: Tape) -> SvgDrawing:
+    """The steps, lines and labels.
+
+    Args:
+        tape: Of one run.
+    """
     places = places_of(tape)
     marks: Marks = {(mark.step, mark.slot): mark for mark in tape.checks}
     lines = [_edge(edge, start, end, marks.get((edge.source, edge.slot))) for edge, start, end in places.edges]
@@ -48,9 +57,8 @@ def _picture(tape: Tape) -> Html:
     picture = element('svg', *lines, *boxes, *words, class_='pf-tape', role='img', width=width, height=height,
                       viewBox=f'0 0 {width} {height}',
                       aria_label=f'gradient tape of run #{tape.run}, {count(steps, "step")}; the same as text below')
-    more = [element('div', f'... {count(len(tape.nodes) - steps, "further step")} not drawn', class_='pf-d')] \
-        if steps < len(tape.nodes) else []
-    return joined(element('div', picture, class_='pf-scroll pf-tall'), *more)
+    more = f'... {count(len(tape.nodes) - steps, "further step")} not drawn' if steps < len(tape.nodes) else ''
+    return SvgDrawing(picture, width, height, more)
 
 
 def _corner(box: TapeBox) -> tuple[int, int]:

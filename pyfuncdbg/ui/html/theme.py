@@ -5,6 +5,8 @@ notebooks takes them out, what remains is the text, as in a terminal.
 """
 from __future__ import annotations
 
+import re
+
 from pyfuncdbg.ui.html.element import Html, element
 
 _LIGHT = {'red': '#b3261e', 'green': '#1a6e2e', 'yellow': '#7a5200', 'blue': '#0b57b8', 'magenta': '#8a1c8f',
@@ -81,6 +83,10 @@ text-align:left;vertical-align:top;white-space:pre;overflow-wrap:normal;font:inh
 .pyfuncdbg svg g:hover>.pf-wide-line{stroke:var(--pf-fg);stroke-opacity:.15}
 .pyfuncdbg svg .pf-on-edge{stroke:var(--pf-bg);stroke-width:4px;paint-order:stroke;pointer-events:none}
 .pyfuncdbg svg .pf-odd-text{fill:var(--pf-yellow)}.pyfuncdbg svg .pf-nan-text{fill:var(--pf-red);font-weight:700}
+.pyfuncdbg svg .pf-python{fill:var(--pf-blue)}.pyfuncdbg svg .pf-op{fill:var(--pf-dim)}
+.pyfuncdbg svg .pf-gradient{fill:var(--pf-magenta)}.pyfuncdbg svg .pf-failed{fill:var(--pf-red)}
+.pyfuncdbg svg .pf-running{fill:var(--pf-yellow)}.pyfuncdbg svg .pf-tick{stroke:var(--pf-dim)}
+.pyfuncdbg svg .pf-label{fill:var(--pf-bg);pointer-events:none}
 .pyfuncdbg svg .pf-dot,.pyfuncdbg svg .pf-bar{fill:var(--pf-blue)}
 '''
 
@@ -89,6 +95,17 @@ def display_html(plain: str, rich: Html) -> str:
     """One output: the rules, the text for where they are taken out, and the display, which they uncover."""
     return element('div', element('style', Html(RULES)), element('pre', plain, class_='pf-plain'),
                    element('div', rich, class_='pf-rich', hidden=True), class_='pyfuncdbg')
+
+
+def svg_rules() -> str:
+    """The rules of drawings for an SVG document: plain selectors and light colours, which every reader of SVG knows."""
+    rules = []
+    for selectors, body in re.findall(r'([^{}]+){([^{}]*)}', _RULES):
+        if '.pyfuncdbg svg' in selectors and ':hover' not in selectors:
+            plain = re.sub(r'[a-z]*:is\((.*?)\)', r'\1', selectors.replace('.pyfuncdbg svg', '').strip())
+            rules.append(f'{plain or "svg"}{{{body}}}')
+    text = '\n'.join(rules).replace('var(--pf-font)', 'DejaVu Sans Mono, Menlo, Consolas, monospace')
+    return re.sub(r'var\(--pf-(\w+)\)', lambda match: _LIGHT[match[1]], text)
 
 
 def _palette(colors: dict[str, str]) -> str:

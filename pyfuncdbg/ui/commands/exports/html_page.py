@@ -26,7 +26,9 @@ from pyfuncdbg.ui.html.page import page_html, text_html
 from pyfuncdbg.ui.html.picture import call_pictures, load_pictures
 from pyfuncdbg.ui.html.tape import tape_html
 from pyfuncdbg.ui.html.theme import RULES
+from pyfuncdbg.ui.html.timeline import timeline_drawing
 from pyfuncdbg.ui.views.calls.call import call_card, state
+from pyfuncdbg.ui.views.calls.timeline import Window
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.units import count, seconds
 
@@ -140,7 +142,8 @@ def _sections(trace: Trace) -> Iterator[tuple[str, Html]]:
     context = Context(trace)
     for title, command in SECTIONS:
         answer = command.run(context, parser_of(command).parse_args([]))
-        yield title, page_html(command.view(answer))
+        is_drawn = isinstance(answer, Window) and answer.timeline.lanes
+        yield title, _drawn(answer) if is_drawn else page_html(command.view(answer))
     runs = list(dict.fromkeys(edge.run for edge in trace.edges()))
     for run in runs[:_TAPES]:
         try:
@@ -149,6 +152,12 @@ def _sections(trace: Trace) -> Iterator[tuple[str, Html]]:
             yield f'Gradients of run {run}', element('div', str(error), class_='pf-yellow')
     if len(runs) > _TAPES:
         yield 'Further gradients', element('div', f'of {len(runs) - _TAPES} further runs: `tape --run N` draws them')
+
+
+def _drawn(window: Window) -> Html:
+    lanes = window.timeline
+    note = f'the longest {lanes.shown:,} of {lanes.total:,} calls' if lanes.shown < lanes.total else ''
+    return joined(element('div', timeline_drawing(lanes).picture, class_='pf-scroll'), element('div', note, class_='pf-d'))
 
 
 def _card(call: CallRecord, pictures: Html) -> Html:
