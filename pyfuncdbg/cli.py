@@ -79,6 +79,7 @@ def _interrupted() -> int:
 
 def _read(args: Sequence[str]) -> Action:
     actions = {'run': _run, 'show': _show, 'open': _open, 'diff': _diff, 'traces': _traces, 'clean': _clean,
+               'trim': _trim, 'pack': _pack, 'unpack': _unpack,
                'verify': _verify, 'doctor': _doctor, 'connect': _connect, 'demo': _demo, 'help': _help,
                'completion': _completion}
     from pyfuncdbg import __version__
@@ -389,6 +390,27 @@ def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     from pyfuncdbg.ui.commands.traces import clean
     asked = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
     code = clean(options.folder, int(options.keep), options.yes, input if asked else None)
+    return lambda: code
+
+
+def _trim(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    options = parser.parse_intermixed_args(args)        # calls may stand behind options
+    from pyfuncdbg.ui.commands import trace_files
+    code = trace_files.trim(options)
+    return lambda: code
+
+
+def _pack(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    options = parser.parse_args(args)
+    from pyfuncdbg.ui.commands import trace_files
+    code = trace_files.pack(options)
+    return lambda: code
+
+
+def _unpack(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    options = parser.parse_args(args)
+    from pyfuncdbg.ui.commands import trace_files
+    code = trace_files.unpack(options)
     return lambda: code
 
 

@@ -73,7 +73,7 @@ SUBFOLDERS = {
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
     'observers.debug': 'replay comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines '
                        'stops conditions',
-    'observers.record': 'flight index log snapshots sources',
+    'observers.record': 'flight transfer index log snapshots sources',
     'hooks': 'output',
     'ui.views': 'reports numerics graph calls tensors pictures sources',
     'ui.commands': 'programs socket exports engine',

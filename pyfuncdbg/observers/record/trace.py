@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -53,6 +54,21 @@ _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
 _MOST_COST = 1 << 60
 _Answer = TypeVar('_Answer')
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedCalls:
+    """Numbers of calls: columns of equal length.
+
+    Attributes:
+        processes: Of the process of each.
+        ids: Of each in its process.
+        runs: Of the run of each.
+    """
+
+    processes: np.ndarray
+    ids: np.ndarray
+    runs: np.ndarray
 
 
 class Trace:
@@ -274,6 +290,25 @@ class Trace:
         def ask() -> list[CallRecord]:
             rows = self._rows(condition, sort, newest_first)[max(offset, 0):]
             return [self._reading.call(row) for row in rows[:limit].tolist()]
+        return self._answer(ask)
+
+    def call_numbers(self, **filters: Any) -> NumberedCalls:
+        """The numbers of the calls that pass all filters, without reading their records.
+
+        Args:
+            **filters: As for `calls`.
+
+        Returns:
+            In order of their start.
+
+        Raises:
+            CommandError: No such kind.
+        """
+        condition = CallFilter(**filters)
+
+        def ask() -> NumberedCalls:
+            rows, calls = self._rows(condition), self._reading.calls()
+            return NumberedCalls(calls['process'][rows].astype(np.int64), calls['id'][rows], calls['run'][rows])
         return self._answer(ask)
 
     def sorted_calls(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> SortedCalls:

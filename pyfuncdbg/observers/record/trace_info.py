@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.op_cost import OpCost
-from pyfuncdbg.observers.record.records import UNSAMPLED, NoteRecord
+from pyfuncdbg.observers.record.records import TRIMMED, UNSAMPLED, NoteRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,5 +145,5 @@ class TraceInfo:
 
     @property
     def lost_calls(self) -> int:
-        """Calls that were made and are not in the trace, by budget, window or sample."""
-        return self.dropped.get('calls', 0) + self.dropped.get(UNSAMPLED, 0)
+        """Calls that were made and are not in the trace, by budget, window, sample or `trim`."""
+        return sum(self.dropped.get(kind, 0) for kind in ('calls', UNSAMPLED, TRIMMED))

@@ -94,6 +94,41 @@ def _clean() -> argparse.ArgumentParser:
     return parser
 
 
+def _trim() -> argparse.ArgumentParser:
+    parser = _new_parser('trim', 'Copy the calls of interest of a trace, with their runs, into a smaller one.',
+                     usage='pyfuncdbg trim TRACE -o NEW [options] [CALL ...]')
+    parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
+    parser.add_argument('calls', metavar='CALL', nargs='*', help='a call or a range of them: 17, norm[3], 1..20')
+    parser.add_argument('-o', dest='output', metavar='NEW', required=True, help='folder of the copy')
+    parser.add_argument('--run', metavar='N', help='calls of this run')
+    parser.add_argument('--site', metavar='GLOB', help='calls of these nodes, op types or functions')
+    parser.add_argument('--bad', action='store_true', help='calls that met NaN or Inf')
+    parser.add_argument('--failed', action='store_true', help='calls that raised')
+    parser.add_argument('--if', dest='condition', metavar='PRED', help="calls where PRED holds: 'absmax(out) > 1e3'")
+    parser.add_argument('--around', metavar='N', default='0', help='and N calls before and after each of these')
+    return parser
+
+
+def _pack() -> argparse.ArgumentParser:
+    parser = _new_parser('pack', 'Make one compressed file of a trace, to send it. It holds source text and values: --strip '
+                                 'removes what the receiver must not see.', usage='pyfuncdbg pack TRACE [options]')
+    parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
+    parser.add_argument('-o', dest='output', metavar='FILE', help='the file (default: NAME.pfz in this folder)')
+    parser.add_argument('--strip-values', action='store_true',
+                        help='without elements of tensors, variables, arguments, printed text and messages of exceptions')
+    parser.add_argument('--strip-source', action='store_true', help='without lines of the program')
+    parser.add_argument('--strip-paths', action='store_true', help='without folders, and names of users and of the machine')
+    return parser
+
+
+def _unpack() -> argparse.ArgumentParser:
+    parser = _new_parser('unpack', 'Make a trace of a packed file. Runs nothing, and refuses what holds anything else.',
+                     usage='pyfuncdbg unpack FILE [-o TRACE]')
+    parser.add_argument('file', metavar='FILE', help='what pyfuncdbg pack has made, NAME.pfz')
+    parser.add_argument('-o', dest='output', metavar='TRACE', help='folder of the trace (default: NAME.pfd in this folder)')
+    return parser
+
+
 def _verify() -> argparse.ArgumentParser:
     parser = _new_parser('verify', 'Compare results, output and exit code of a program run plainly with those recorded (bit '
                                'by bit) and stepped (to the last bits). Exit code 0 if they are the same, else 1.',
@@ -173,6 +208,9 @@ SUBCOMMANDS = {
     'diff': Subcommand('compare two traces: the first divergence', _diff),
     'traces': Subcommand('list the traces of a folder', _traces),
     'clean': Subcommand('remove the traces of a folder', _clean),
+    'trim': Subcommand('copy the calls of interest into a smaller trace', _trim),
+    'pack': Subcommand('make one compressed file of a trace, to send it', _pack),
+    'unpack': Subcommand('make a trace of a packed file', _unpack),
     'verify': Subcommand('check that a program behaves the same when recorded, and measure the cost', _verify,
                          takes_program=True),
     'doctor': Subcommand('run a program and report faults at its Python functions, with code that fixes them', _doctor,

@@ -22,6 +22,8 @@ from pyfuncdbg.observers.record.log.log_file import VERSION, newer_version_error
 
 MANIFEST = 'manifest.json'
 LEDGER = 'ledger'
+PACKED = '.pfz'
+"""Suffix of a packed trace."""
 LEDGER_CONTENT = struct.Struct('<QQ')
 """Bytes granted, processes joined."""
 _LOG_NAME = re.compile(r'(\d{1,10})-(\d{4,9})\.log')
@@ -245,6 +247,8 @@ def read_manifest(path: Path) -> Manifest:
     try:
         if not path.exists():
             raise NotATraceError(f'{path}: no such file or folder')
+        if path.suffix == PACKED and path.is_file():
+            raise NotATraceError(f'{path}: is a packed trace; pyfuncdbg unpack makes a trace of it')
         if not path.is_dir() or not os.path.lexists(path / MANIFEST):
             raise NotATraceError(f'{path}: not a trace; a trace is a folder with a {MANIFEST} in it')
         with open(open_regular(path / MANIFEST), 'rb') as file:

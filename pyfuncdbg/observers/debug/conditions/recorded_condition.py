@@ -1,0 +1,67 @@
+"""A condition over calls of a trace: the same text as of a breakpoint, on what was recorded.
+
+On the thread of the command that asks.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.observers.debug.conditions.binding import CallTensors, needs_memory
+from pyfuncdbg.observers.debug.conditions.compiled_expression import CompiledExpression
+from pyfuncdbg.observers.debug.conditions.past_calls import output_value
+from pyfuncdbg.observers.debug.conditions.predicate import truth
+from pyfuncdbg.observers.record.records import CallRecord
+
+
+class RecordedCondition:
+    """A condition.
+
+    Attributes:
+        untested: Calls whose values were not recorded: it does not hold there.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Read it.
+
+        Raises:
+            CommandError: It is no expression, or one that looks back at earlier calls.
+        """
+        self._expression = CompiledExpression(text)
+        if needs_memory(self._expression):
+            raise CommandError(f'{text}: history, changed and p95 look back; the calls of a trace are tested one by one')
+        self.untested = 0
+
+    def holds(self, call: CallRecord, parameters: Sequence[str]) -> bool:
+        """Whether it holds for a call; not where the function has no such parameter.
+
+        Args:
+            call: As recorded.
+            parameters: Names of its inputs.
+
+        Raises:
+            CommandError: The condition raises.
+        """
+        try:
+            values = [self._value(name, call, parameters) for name in self._expression.whole.names]
+            return truth(self._expression.whole.function(*values))
+        except DroppedError:
+            self.untested += 1
+            return False
+        except KeyError:
+            return False
+        except Exception as error:              # of the user's expression
+            raise CommandError(f'{self._expression.text}: {type(error).__name__}: {error}, at call {call.label}') from None
+
+    def _value(self, name: str, call: CallRecord, parameters: Sequence[str]) -> Any:
+        if name in parameters:
+            return call.inputs[parameters.index(name)].to_numpy()[()]
+        if name == 'out':
+            return output_value([tensor.to_numpy()[()] for tensor in call.outputs])
+        if name == 'inputs':
+            return tuple(tensor.to_numpy()[()] for tensor in call.inputs)
+        if name == '_tensors':
+            return CallTensors([tensor.to_numpy() for tensor in (*call.inputs, *call.outputs)])
+        simple: dict[str, Any] = {'call': call, 'error': call.error, '_ordinal': call.ordinal, 'slow': call.duration or 0.0}
+        return simple[name]
