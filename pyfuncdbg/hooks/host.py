@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import CallSite
 
 ListChanges = Callable[[], Sequence[str]]
-ReplaySite = Callable[[str, Callable[..., Any], Sequence[str], bool], 'CallSite']
+ReplaySite = Callable[[str, Callable[..., Any], Sequence[str], bool, bool], 'CallSite']
 
 
 class Host(Protocol):
@@ -23,7 +23,8 @@ class Host(Protocol):
     Attributes:
         name: Of the host.
         replay_site: Makes a site of no graph, at which `call_again` calls a function as an op does: of the op's type, the
-            function, names of the output types, and whether the op was a node. ValueError for an op that calls none.
+            function, names of the output types, whether the op was a node, and whether its backward step is called, whose
+            inputs are followed by gradients of its outputs. ValueError for an op that calls none.
         op_draws: What changes when an eager op draws random numbers or is seeded; compared at each recorded call.
         pauses_within: Whether its runs also pause at nodes of a graph that a node runs: a loop, a branch, a function.
         version: Of the framework; '' of one that has none of its own.

@@ -7,7 +7,8 @@ import importlib
 from pyfuncdbg.errors import AttachError, CommandError, TypedCommand
 from pyfuncdbg.hooks.host import HOSTS, Host
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.replay.replay import Replay, Replayer
+from pyfuncdbg.observers.debug.replay.replay import Replayer
+from pyfuncdbg.observers.debug.replay.replay_verdict import Replay
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.arguments import positive
@@ -33,6 +34,7 @@ def load_host(name: str) -> Host:
     from pyfuncdbg import hosts
     if name == _OWN:
         importlib.import_module('pyfuncdbg.tf')
+        importlib.import_module('pyfuncdbg.hosts.numpy.ops.script.replay_site')
     elif name in hosts.ATTACHMENTS:
         try:
             importlib.import_module(name)

@@ -236,15 +236,18 @@ class Sites:
         registered._pyfuncdbg_stand_in = wrapped        # the registry only keeps weak references
         registry._funcs[token] = wrapped if user_function(registered) is not function else registered
 
-    def replay_site(self, op_type: str, function: Any, types: Sequence[str], is_node: bool) -> CallSite:
+    def replay_site(self, op_type: str, function: Any, types: Sequence[str], is_node: bool, is_gradient: bool) -> CallSite:
         """A site of no graph, at which `call_again` calls a function as an op of this type does; see `Host`.
 
         Raises:
             ValueError: It is another op.
         """
+        if is_gradient and op_type != EAGER:
+            raise ValueError(f'{op_type} has no gradient')
         if op_type == EAGER:
             dtypes = [self._parts.dtypes.as_dtype(name) for name in types]
-            again: CallAgain = partial(_call_eagerly_again, self._parts, self._host, dtypes)
+            called = _differentiated if is_gradient else _call_eagerly_again
+            again: CallAgain = partial(called, self._parts, self._host, dtypes)
         elif op_type in SCRIPTS and is_node:
             again = self._call_registered
         elif op_type in SCRIPTS:
@@ -327,6 +330,20 @@ def _call_eagerly_again(parts: TensorFlowParts, host: TensorFlowHost, dtypes: li
                         inputs: list[Any]) -> Sequence[Any]:
     wrapped = parts.scripts.EagerFunc(parts.conversion.do_not_convert(function), dtypes, False)
     return output_values(wrapped._call(None, [host.tensor(value) for value in inputs]))
+
+
+def _differentiated(parts: TensorFlowParts, host: TensorFlowHost, dtypes: list[Any], function: Any,
+                    values: list[Any]) -> Sequence[Any]:
+    """The gradients of the inputs of a `py_function`, of those of its outputs."""
+    inputs = [host.tensor(value) for value in values[:len(values) - len(dtypes)]]
+    with parts.context.eager_mode():
+        with parts.tape.GradientTape() as tape:
+            for tensor in inputs:
+                if tensor.dtype.is_floating or tensor.dtype.is_complex:
+                    tape.watch(tensor)
+            outputs = parts.scripts.eager_py_func(function, inputs, dtypes)
+        seeds = [None if value is None else host.tensor(value) for value in values[len(inputs):]]
+        return tape.gradient(list(outputs), inputs, output_gradients=seeds)  # type: ignore[no-any-return]
 
 
 def call_alone(function: Any, inputs: list[Any]) -> Sequence[Any]:

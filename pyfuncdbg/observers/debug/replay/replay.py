@@ -9,105 +9,37 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter_ns
 from types import CodeType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyfuncdbg.errors import CommandError, DroppedError, RunAborted
+from pyfuncdbg.errors import CommandError, RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import invoke
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.patched_code import original_code
-from pyfuncdbg.observers.debug.comparison.divergence import SourceDifference, TensorDifference
-from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance, value_difference
+from pyfuncdbg.observers.debug.comparison.divergence import SourceDifference
 from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, array_of, recorded_inputs, repeat_calls
-from pyfuncdbg.observers.debug.numerics.nan_line_tracer import describe
+from pyfuncdbg.observers.debug.gradients.gradient_check import forward_call
 from pyfuncdbg.observers.debug.replay.changed_inputs import change_inputs
 from pyfuncdbg.observers.debug.replay.function_source import current_source
 from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
 from pyfuncdbg.observers.debug.replay.recorded_values import MISSING, ValueMaker
+from pyfuncdbg.observers.debug.replay.replay_verdict import Replay, ReplayedCall, array_record, judge, verdict_of
 from pyfuncdbg.observers.debug.replay.state_in_force import StateInForce
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, repeat_obstacle
 from pyfuncdbg.observers.record import live_sites
-from pyfuncdbg.observers.record.index.decode import inline_bytes
-from pyfuncdbg.observers.record.record_contents import load_few
-from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, OutputRecord, TensorRecord
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.debugger import Debugger
 
-Verdict = Literal['same', 'differs', 'raises otherwise', 'not known', 'RNG state unknown']
-SAME: Verdict = 'same'
-DIFFERS: Verdict = 'differs'
-RAISES: Verdict = 'raises otherwise'
-NOT_KNOWN: Verdict = 'not known'
-RNG_UNKNOWN: Verdict = 'RNG state unknown'
-_LONGEST_MESSAGE = 1000
-_EXACT = Tolerance()
 _NAMES_OF_ARGUMENTS = '_arguments'
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedCall:
-    """One execution of the function.
-
-    Attributes:
-        verdict: 'same', bit for bit; 'differs'; 'raises otherwise'; 'not known', where an output was not kept; 'RNG state
-            unknown', where it draws random numbers and the recording has no state of the generator.
-        outputs: What it gave, () if it raised.
-        raised: Its exception as 'Class: message'; '' without one.
-        printed: What it printed and warned.
-        tensors: The outputs that differ.
-        unknown: How many outputs were not compared: the recording did not keep them.
-    """
-
-    verdict: Verdict
-    outputs: tuple[TensorRecord, ...]
-    raised: str
-    printed: tuple[OutputRecord, ...]
-    tensors: tuple[TensorDifference, ...] = ()
-    unknown: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """Result of `replay`.
-
-    Attributes:
-        call: As recorded.
-        function: Qualified name of its function.
-        files: Files of the program whose code ran.
-        verdict: Of the executions together: 'same' if all are.
-        executions: Each of them.
-        change: The statements that changed the inputs, '' without.
-        changed: The execution on the changed inputs; None without.
-        inputs: The changed inputs.
-        source: The function's source in the recording and now, where they differ.
-        remarks: What could not be restored.
-    """
-
-    call: CallRecord
-    function: str
-    files: tuple[str, ...]
-    verdict: Verdict
-    executions: tuple[ReplayedCall, ...]
-    change: str = ''
-    changed: ReplayedCall | None = None
-    inputs: tuple[TensorRecord, ...] = ()
-    source: SourceDifference | None = None
-    remarks: tuple[str, ...] = ()
-    error: BaseException | None = field(default=None, repr=False, compare=False)
-    """What the first execution raised."""
-
-    @property
-    def same(self) -> bool:
-        """Whether all executions gave what was recorded, bit for bit."""
-        return self.verdict == SAME
 
 
 LoadHost = Callable[[str], Host]
@@ -119,7 +51,7 @@ class Replayer:
 
     Args:
         trace: Where it was recorded.
-        call: The call: of a Python function.
+        call: The call: of a Python function, or a backward step of one.
         load_host: Gives the host.
         trust: Whether functions that no file has may be taken from the trace.
 
@@ -132,20 +64,27 @@ class Replayer:
     """
 
     def __init__(self, trace: Trace, call: CallRecord, load_host: LoadHost, trust: bool = False) -> None:
-        _require_replayable(call)
         self.trace = trace
         self.call = call
-        self._arrays = recorded_inputs(call)
-        self._state = trace.call_state(call.number)
+        forward = _forward_call(trace, call)
+        self._forward = forward if forward is not None else call
+        _require_replayable(self._forward)
+        self._arrays: list[Any] = [*recorded_inputs(self._forward)]
+        if forward is not None:
+            seeds = call.inputs[:len(forward.outputs)]
+            self._arrays += [None if seed.absent else recorded_inputs(replace(call, inputs=(seed,)))[0]
+                             for seed in seeds]
+        self._state = trace.call_state(self._forward.number)
         self._host = load_host(call.site.host)
-        script = next(iter(trace.info().argv), '') or call.site.filename
-        self.code = ProgramCode(self._state.folder, script, _live_code(trace, call),
-                                _stored_sources(trace, call) if trust else None)
+        script = next(iter(trace.info().argv), '') or self._forward.site.filename
+        self.code = ProgramCode(self._state.folder, script, _live_code(trace, self._forward),
+                                _stored_sources(trace, self._forward) if trust else None)
         self.maker = ValueMaker(self.code, self._host.make_tensor)
         if self._state.function is None:
             self.code.close()
+            function = self._forward.site.function or 'its function'
             raise CommandError(f'call #{call.number} {call.label} cannot be replayed: its trace does not say how to find '
-                               f'{call.site.function or "its function"}: an older version recorded it, or it had no room')
+                               f'{function}: an older version recorded it, or it had no room')
         self._in_force = StateInForce(self._state, self._host, self.code, self.maker)
 
     def __enter__(self) -> Replayer:
@@ -163,14 +102,14 @@ class Replayer:
         Raises:
             CommandError: The function is not here.
         """
-        site = self.call.site
+        site = self._forward.site
         function = self.maker.make(self._state.function, 'the function')
         if function is MISSING or not callable(function):
             why = self.maker.missing.get('the function', 'it is no function')
             raise CommandError(f'{site.function} cannot be made again: {why}')
         types = [str(name) for name in site.attrs.get('Tout', ())]
         try:
-            made = self._host.replay_site(site.op_type, function, types, bool(site.outputs))
+            made = self._host.replay_site(site.op_type, function, types, bool(site.outputs), self._forward is not self.call)
         except (ValueError, KeyError) as error:
             raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {error}') from None
         if obstacle := repeat_obstacle(made):
@@ -205,26 +144,28 @@ class Replayer:
             results.append(self._execute(self._arrays)[0])
             if tell is not None:
                 tell(number + 1, times)
-        executions = tuple([self._judge(result, drew) for result, drew in results])
+        executions = tuple([self._judged(result, drew) for result, drew in results])
         changed: ReplayedCall | None = None
         inputs: tuple[TensorRecord, ...] = ()
         if change:
             (result, drew), arrays = self._execute(self._arrays, change)
-            changed = self._judge(result, drew)
-            inputs = tuple([_record(old.name, array) for old, array in zip(self.call.inputs, arrays, strict=True)])
-        return Replay(self.call, self.call.site.function, tuple(self.code.files), _together(executions), executions, change,
-                      changed, inputs, self._source_difference(), self._remarks(), results[0][0].error)
+            changed = self._judged(result, drew)
+            names = [tensor.name for tensor in (*self._forward.inputs, *self.call.inputs)]
+            inputs = tuple([array_record(name, array) for name, array in zip(names, arrays, strict=False)
+                            if array is not None])
+        function, files = self._forward.site.function, tuple(self.code.files)
+        return Replay(self.call, function, files, verdict_of(executions), executions, change, changed, inputs,
+                      self._source_difference(), self._remarks(), results[0][0].error)
 
-    def _execute(self, arrays: Sequence[np.ndarray],
-                 change: str = '') -> tuple[tuple[RepeatedResult, bool], list[np.ndarray]]:
+    def _execute(self, arrays: Sequence[Any], change: str = '') -> tuple[tuple[RepeatedResult, bool], list[Any]]:
         with self.in_recorded_state() as site:
-            own = [array.copy() for array in arrays]
+            own = _copies(arrays)
             if change and site.function is not None:
                 own = change_inputs(change, site.function, own)
             # The inner block: NumPy's error state in the outer one is that of the repeater.
             with repeat_calls(site) as repeater, self._in_force.around():
                 self._in_force.begin()
-                result = repeater.make([array.copy() for array in own])
+                result = repeater.make(_copies(own))
                 drew = self._in_force.drew()
         self._explain(result.error)
         return (result, drew), own
@@ -249,7 +190,7 @@ class Replayer:
             error: BaseException | None = None
             try:
                 values = invoke(site, lambda *inputs: site.host.call_again(site, inputs), run,
-                                [array.copy() for array in self._arrays])
+                                _copies(self._arrays))
                 outputs = tuple([array_of(site.host, value) for value in values])
             except RunAborted:
                 raise CommandError('the replay was aborted') from None
@@ -257,8 +198,8 @@ class Replayer:
                 error = raised
             drew = self._in_force.drew()
         self._explain(error)
-        execution = self._judge(RepeatedResult(outputs, error, (), ()), drew)
-        return Replay(self.call, self.call.site.function, tuple(self.code.files), execution.verdict, (execution,),
+        execution = self._judged(RepeatedResult(outputs, error, (), ()), drew)
+        return Replay(self.call, self._forward.site.function, tuple(self.code.files), execution.verdict, (execution,),
                       source=self._source_difference(), remarks=self._remarks(), error=error)
 
     def _explain(self, error: BaseException | None) -> None:
@@ -266,28 +207,14 @@ class Replayer:
         name = getattr(error, 'name', None) if isinstance(error, NameError | AttributeError) else None
         if isinstance(name, str) and name in self.maker.missing:
             raise CommandError(
-                f'{self.call.site.function} uses {name}, which a trace cannot hold ({self.maker.missing[name]}). Replay it '
-                f'at a stop of the program, or let the function get what it needs of {name} as an input')
+                f'{self._forward.site.function} uses {name}, which a trace cannot hold ({self.maker.missing[name]}). Replay '
+                f'it at a stop of the program, or let the function get what it needs of {name} as an input')
 
-    def _judge(self, result: RepeatedResult, drew: bool) -> ReplayedCall:
-        raised = '' if result.error is None else error_text(result.error)
-        outputs = tuple([_record(old.name, array) for old, array in zip(
-            [*self.call.outputs, *[_UNNAMED] * len(result.outputs)], result.outputs, strict=False)])
-        tensors, unknown = _differences(self.call.outputs, result.outputs) if result.error is None else ((), 0)
-        verdict: Verdict = SAME
-        recorded = self.call.error
-        if not _same_error(recorded, result.error):
-            verdict = RAISES
-        elif recorded is None and (tensors or len(result.outputs) != len(self.call.outputs)):
-            verdict = DIFFERS
-        elif unknown:
-            verdict = NOT_KNOWN
-        if drew and not self._in_force.knows_generators:
-            verdict = RNG_UNKNOWN
-        return ReplayedCall(verdict, outputs, raised, result.said, tensors, unknown)
+    def _judged(self, result: RepeatedResult, drew: bool) -> ReplayedCall:
+        return judge(self.call, result, drew and not self._in_force.knows_generators)
 
     def _source_difference(self) -> SourceDifference | None:
-        site = self.call.site
+        site = self._forward.site
         now = current_source(self.code, self._state.function)
         if not site.source or not now or _stripped(site.source) == _stripped(now):
             return None
@@ -299,7 +226,11 @@ class Replayer:
         return tuple(dict.fromkeys([*self._in_force.remarks, *stale]))
 
 
-_UNNAMED = TensorRecord('', '', (), 0, 'none')
+def _forward_call(trace: Trace, call: CallRecord) -> CallRecord | None:
+    """The Python call that a backward step differentiates; None of anything else."""
+    if call.site.kind != 'gradient' or not call.site.traits.wraps_python:
+        return None
+    return forward_call(trace, call)
 
 
 def _require_replayable(call: CallRecord) -> None:
@@ -338,62 +269,10 @@ def _stored_sources(trace: Trace, call: CallRecord) -> dict[str, str]:
     return {filename: '\n'.join(whole) + '\n'}
 
 
-def _differences(recorded: Sequence[TensorRecord], arrays: Sequence[np.ndarray]) -> tuple[tuple[TensorDifference, ...], int]:
-    """The outputs that differ, and how many could not be compared."""
-    found: list[TensorDifference] = []
-    unknown = 0
-    for slot, (tensor, array) in enumerate(zip(recorded, arrays, strict=False)):
-        new = _record(tensor.name, array)
-        if tensor.absent:
-            continue
-        if (tensor.dtype, tensor.shape) != (new.dtype, new.shape):
-            kind: Literal['dtype', 'shape'] = 'shape' if tensor.dtype == new.dtype else 'dtype'
-            texts = f'{tensor.dtype}{list(tensor.shape)}', f'{new.dtype}{list(new.shape)}'
-            found.append(TensorDifference(kind, 'out', slot, tensor.name, texts))
-            continue
-        try:
-            old = tensor.to_numpy()
-        except DroppedError:
-            if tensor.stats is not None and new.stats is not None and tensor.stats != new.stats:
-                texts = f'mean {tensor.stats.mean}', f'mean {new.stats.mean}'
-                found.append(TensorDifference('value', 'out', slot, tensor.name, texts))
-            else:
-                unknown += 1
-            continue
-        difference = value_difference(old, array, _EXACT)
-        if difference is not None:
-            found.append(TensorDifference('value', 'out', slot, tensor.name, difference.values, difference))
-    return tuple(found), unknown
-
-
-def _record(name: str, array: np.ndarray) -> TensorRecord:
-    """A value as a recorded tensor, with its elements."""
-    summary = describe(name, array)
-    if array.dtype.hasobject:
-        texts = [each for each in array.flat if isinstance(each, bytes)]
-        return replace(summary, dtype='string', nbytes=sum(map(len, texts))) if len(texts) == array.size else summary
-    return load_few(replace(summary, level='full', key=array.tobytes(), _read=inline_bytes))
-
-
-def error_text(error: BaseException) -> str:
-    """An exception as 'Class: message'."""
-    return f'{type(error).__name__}: {error}'[:_LONGEST_MESSAGE]
-
-
-def _same_error(recorded: ErrorRecord | None, error: BaseException | None) -> bool:
-    if recorded is None or error is None:
-        return recorded is None and error is None
-    return recorded.type.rpartition('.')[2] == type(error).__name__ and \
-        recorded.message[:_LONGEST_MESSAGE] == str(error)[:_LONGEST_MESSAGE]
-
-
-def _together(executions: Sequence[ReplayedCall]) -> Verdict:
-    for verdict in (RNG_UNKNOWN, RAISES, DIFFERS, NOT_KNOWN):
-        if any(execution.verdict == verdict for execution in executions):
-            return verdict
-    return SAME
-
-
 def _stripped(source: str) -> list[str]:
     return [line.strip() for line in source.strip().splitlines()]
 
+
+def _copies(arrays: Sequence[Any]) -> list[Any]:
+    """Arrays of its own for each execution, which may write to them; None where there is no gradient."""
+    return [None if array is None else array.copy() for array in arrays]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.replay.replay import Replay, ReplayedCall
+from pyfuncdbg.observers.debug.replay.replay_verdict import Replay, ReplayedCall
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.labels import call_number_text

@@ -210,17 +210,24 @@ def test_a_hostile_trace_calls_nothing_of_the_interpreter(tmp_path: Path, monkey
     assert re.search(kind, str(caught.value)) and not called
 
 
-def test_runs_ops_and_gradients_say_what_can_be_replayed(tmp_path: Path) -> None:
+def test_backward_steps_of_python_functions_are_replayed_and_of_others_refused(tmp_path: Path) -> None:
+    def body(a: Any, n: Any) -> Any:
+        return tf.reduce_sum(a * a) + np.float32(np.random.rand()) * tf.reduce_sum(a), a * 3
     with pyfuncdbg.record(tmp_path / 't.pfd', ops=True):
         with tf.GradientTape() as tape:
             x = tf.constant([1.0, 2.0])
             tape.watch(x)
-            y = tf.py_function(lambda a: tf.reduce_sum(a * a), [x], tf.float32)
-        tape.gradient(y, x)
+            y, _ = tf.py_function(body, [x, 3], [tf.float32, tf.float32])
+        expected = tape.gradient(y, x).numpy()
     with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
-        gradient = next(call for call in trace.calls(kind='gradient') if call.forward)
-        with pytest.raises(CommandError, match=f'backward step.*its forward call is #{gradient.forward}'):
-            gradient.replay()
+        steps = trace.calls(kind='gradient')
+        step = next(call for call in steps if call.site.op_type == 'EagerPyFunc')
+        replay = step.replay(change='a = a * 2')
+        assert replay.verdict == 'same' and np.array_equal(replay.executions[0].outputs[0].to_numpy(), expected)
+        assert np.array_equal(replay.changed.outputs[0].to_numpy(), expected + np.array([2, 4], np.float32))
+        other = next(call for call in steps if call.site.op_type == 'Sum')
+        with pytest.raises(CommandError, match=f'backward step.*its forward call is #{other.forward}'):
+            other.replay()
         op = next(iter(trace.calls(kind='op')))
         with pytest.raises(CommandError, match='a node of the graph'):
             op.replay()

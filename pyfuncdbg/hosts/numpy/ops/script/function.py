@@ -4,7 +4,6 @@ The public functions make one per call; kernels call it, on the caller's thread 
 
 `doctor` reads facts on shapes around its node, in its graph and in graphs that call it, when calls have ended.
 """
-# long: one class, and the sites that stand for it
 from __future__ import annotations
 
 import sys
@@ -23,7 +22,6 @@ from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.function_fit import check_fit
 from pyfuncdbg.hooks.generator_end import SOURCE, GeneratorEnd
 from pyfuncdbg.hooks.graph_context import RETURNED, SURROUNDINGS, output_shape_facts
-from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.own_files import outside_machinery
@@ -33,7 +31,7 @@ from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, float64
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import float64
 from pyfuncdbg.hosts.numpy.ops.script import registry, results
 from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout
 from pyfuncdbg.hosts.numpy.ops.script.gradient import RecordCollector
@@ -323,19 +321,6 @@ def _placed_again(place: tuple[Any, ...], facts: tuple[Any, ...], func: Any) -> 
 def _remade(place: CallSite, op_type: str, outputs: OutputTypes, layout: ArgumentLayout | None, func: Any) -> CallSite:
     """The restored site of an eager call that is over, for its function: the site lives no longer than its call."""
     return PythonFunction(func, op_type, outputs, place.name, layout, number=0)._at(place)
-
-
-def _replay_site(op_type: str, function: Callable[..., Any], types: Sequence[str], is_node: bool) -> CallSite:
-    """A site of no graph, at which `call_again` calls a function as an op of this type does; see `Host`."""
-    if op_type not in (EAGER, NUMPY, STATELESS):
-        raise ValueError(f'{op_type} calls no Python function')
-    outputs = output_types([as_dtype(name) for name in types]) if types or is_node or op_type == EAGER else ANY
-    called = PythonFunction(function, op_type, outputs, traced=is_node, number=0)
-    return CallSite(op_type, op_type, 'python', host, function=function, attrs={'_call': called.again})
-
-
-host.replay_site = _replay_site
-HOSTS[host.name] = host
 
 
 def _unboxed(value: Any) -> Any:
