@@ -251,6 +251,33 @@ def everything(trace):
                                                        for c in trace.calls()]
 
 
+@pytest.mark.parametrize(('at', 'calls'), [('content', 3), ('key', 1), ('length', 1), ('kind', 1)])
+@pytest.mark.parametrize('guarded', [True, False])
+def test_bytes_of_a_large_blob_are_checked_when_they_are_read(tmp_path, guarded, at, calls):
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for i in range(3):
+            wrapped(lambda x: [x.sum()], 'total')(np.full(2_000, i, np.float64))
+            recorder.flush()
+    log = log_of(tmp_path / 't.pfd')
+    data, reader = bytearray(log.read_bytes()), log_file.LogReader(log)
+    blobs = [found for found in reader.frames(0) if found.kind == log_file.BLOB and found.length > 16_000]
+    if not guarded:                             # as logs were until version 5
+        for blob in blobs:
+            data[blob.start + 5:blob.start + 8] = bytes(3)
+    second = blobs[1]
+    data[{'content': second.position + 9_000, 'key': second.position + 3, 'length': second.start,
+          'kind': second.start + 4}[at]] ^= 1 if at != 'kind' else log_file.BLOB ^ log_file.CALLS
+    log.write_bytes(data)
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert trace.count() == (calls if guarded else 1) and bool(trace.info().damage) == (trace.count() < 3)
+        recorded = trace.calls()
+        assert recorded[0].inputs[0].to_numpy()[0] == 0.0
+        if len(recorded) == 3:
+            assert recorded[2].inputs[0].to_numpy()[0] == 2.0
+            with pytest.raises(DroppedError, match='its bytes are damaged'):
+                recorded[1].inputs[0].to_numpy()
+
+
 def test_a_log_read_step_by_step_equals_one_read_at_once(sound, tmp_path):
     whole = log_of(sound).read_bytes()
     target = copied(sound, tmp_path)

@@ -3,6 +3,7 @@
 Written by the recorder's writer, read by traces of any process. A record counts once the `write` that carried it has
 returned, so a killed process leaves at most one torn record, at the end, where reading stops.
 """
+# long: the format of a log with its writer and its reader; a third is documentation
 from __future__ import annotations
 
 import contextlib
@@ -17,6 +18,7 @@ import xxhash
 from pyfuncdbg.errors import NotATraceError, TraceError, TraceVersionError
 from pyfuncdbg.observers.record.log import disk_room
 from pyfuncdbg.observers.record.log.descriptor import Descriptor, open_regular
+from pyfuncdbg.observers.record.log.read_window import ReadWindow
 
 VERSION = 6
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
@@ -26,7 +28,8 @@ PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE, STA
 
 MAGIC = b'PFDLOG\r\n'
 _HEADER = struct.Struct('<8sII')
-_FRAME = struct.Struct('<IB3xQ')
+_FRAME = struct.Struct('<IB3sQ')
+"""Length and kind; of a blob a checksum of these and its key, else zeros, as in all logs until version 5; the checksum."""
 FRAME_SIZE = _FRAME.size
 HEADER_SIZE = _HEADER.size
 KEY_SIZE = 16
@@ -37,6 +40,8 @@ LARGEST_RECORD = 64 << 20
 _CHUNK = 1 << 20
 _LONG = 64 << 10
 """Bytes from which on pieces are written from where they lie."""
+_PASSED_OVER = 4 << 10
+"""Bytes of a blob of which more are not read with the log: as many cost as much as a gap."""
 _TORN = 'ends in the middle of a record'
 _AT_ONCE = 512
 """Pieces of one `writev`; systems take 1,024."""
@@ -80,7 +85,23 @@ def frame(kind: int, *parts: bytes | memoryview) -> list[bytes | memoryview]:
     check = xxhash.xxh3_64(seed=length << 8 | kind)
     for part in parts:
         check.update(part)
-    return [_FRAME.pack(length, kind, check.intdigest()), *parts]
+    guard = blob_guard(length, bytes(parts[0])) if kind == BLOB and len(parts[0]) == KEY_SIZE else b''
+    return [_FRAME.pack(length, kind, guard, check.intdigest()), *parts]
+
+
+def blob_guard(length: int, key: bytes) -> bytes:
+    """The checksum of the beginning of a blob: readers of a log pass over the bytes behind it, if they are many.
+
+    They check those by the key, when they are asked for.
+
+    Args:
+        length: Of the record.
+        key: Content hash.
+
+    Returns:
+        Three bytes, not all zero.
+    """
+    return (xxhash.xxh3_64_intdigest(key, seed=length << 8 | BLOB) & 0xFFFFFF | 1).to_bytes(3, 'little')
 
 
 class LogFile:
@@ -164,7 +185,7 @@ class LogFile:
         check, content = xxhash.xxh3_64(key, seed=total << 8 | BLOB), xxhash.xxh3_128()
         start, last = self.size, b''
         with self._all_or_nothing() as number:
-            self._write(number, _FRAME.pack(total, BLOB, 0) + key)
+            self._write(number, _FRAME.pack(total, BLOB, blob_guard(total, key), 0) + key)
             for chunk in chunks:
                 self._write(number, last)
                 last = chunk
@@ -174,7 +195,7 @@ class LogFile:
                 self._cut(number, start)
                 return False
             # Readers see a torn record until the last piece is there, so the checksum may come late.
-            os.pwrite(number, _FRAME.pack(total, BLOB, check.intdigest()), start)
+            os.pwrite(number, _FRAME.pack(total, BLOB, blob_guard(total, key), check.intdigest()), start)
             self._write(number, last)
         return True
 
@@ -325,21 +346,22 @@ class LogReader:
     def _frames(self, start: int) -> Generator[LogFrame, None, str]:
         """Whole records; returns why it stopped before the end of the file, '' if it did not."""
         position = max(start, HEADER_SIZE)
-        with open(self._open_descriptor(), 'rb', buffering=_CHUNK) as file:
-            file.seek(position)
-            end = os.fstat(file.fileno()).st_size
+        with self._open() as number:
+            window, end = ReadWindow(number), os.fstat(number).st_size
             while position < end:
-                head = file.read(FRAME_SIZE)
+                head = window.read(position, FRAME_SIZE)
                 if len(head) < FRAME_SIZE:
                     return _TORN
-                length, kind, checksum = _FRAME.unpack(head)
+                length, kind, guard, checksum = _FRAME.unpack(head)
                 if length > end - position - FRAME_SIZE:
                     return _TORN
-                payload = None if kind != BLOB and length > LARGEST_RECORD else _read_payload(file, kind, length, checksum)
+                body = position + FRAME_SIZE
+                payload = _read_blob_key(window, body, length, guard, checksum) if kind == BLOB else \
+                    _read_payload(window, body, length, kind, checksum)
                 if payload is None:
                     return 'a record is damaged'
-                yield LogFrame(position, kind, payload, position + FRAME_SIZE, length)
-                position += FRAME_SIZE + length
+                yield LogFrame(position, kind, payload, body, length)
+                position = body + length
         return ''
 
     def read(self, position: int, length: int) -> bytes:
@@ -381,18 +403,19 @@ class LogReader:
         self.close()                            # of a trace that was not closed
 
 
-def _read_payload(file: object, kind: int, length: int, checksum: int) -> bytes | None:
-    """The payload (of a blob: its key), or None if the checksum does not fit. Reads in pieces, whatever `length` says."""
-    read = file.read  # type: ignore[attr-defined]
-    check = xxhash.xxh3_64(seed=length << 8 | kind)
-    pieces: list[bytes] = []
-    left = length
-    while left:
-        piece = read(min(left, _CHUNK))
-        if not piece:
-            return None
-        check.update(piece)
-        if kind != BLOB or not pieces:
-            pieces.append(piece[:KEY_SIZE] if kind == BLOB else piece)
-        left -= len(piece)
-    return b''.join(pieces) if check.intdigest() == checksum else None
+def _read_payload(window: ReadWindow, position: int, length: int, kind: int, checksum: int) -> bytes | None:
+    """The payload of a record that is no blob; None if it is damaged."""
+    payload = window.read(position, length) if length <= LARGEST_RECORD else b''
+    fits = len(payload) == length and xxhash.xxh3_64_intdigest(payload, seed=length << 8 | kind) == checksum
+    return payload if fits else None
+
+
+def _read_blob_key(window: ReadWindow, position: int, length: int, guard: bytes, checksum: int) -> bytes | None:
+    """The key of a blob; None if its beginning is damaged, or anything of it where it is small or the beginning has no checksum."""
+    key = window.read(position, min(length, KEY_SIZE))
+    if any(guard) and length > _PASSED_OVER:
+        return key if guard == blob_guard(length, key) else None
+    check = xxhash.xxh3_64(seed=length << 8 | BLOB)
+    for at in range(0, length, _CHUNK):
+        check.update(window.read(position + at, min(_CHUNK, length - at)))
+    return key if check.intdigest() == checksum else None
