@@ -411,7 +411,7 @@ def _read_payload(window: ReadWindow, position: int, length: int, kind: int, che
 
 
 def _read_blob_key(window: ReadWindow, position: int, length: int, guard: bytes, checksum: int) -> bytes | None:
-    """The key of a blob; None if its beginning is damaged, or anything of it where it is small or the beginning has no checksum."""
+    """The key of a blob; None if its beginning is damaged, or, of a small one or one without a guard, anything of it."""
     key = window.read(position, min(length, KEY_SIZE))
     if any(guard) and length > _PASSED_OVER:
         return key if guard == blob_guard(length, key) else None
