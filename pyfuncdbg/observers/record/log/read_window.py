@@ -1,4 +1,4 @@
-"""Window of a file that is read forwards: large pieces while all of it is read, small ones behind a gap.
+"""Read window of a file: large pieces while all of it is read, small ones behind a gap.
 
 Used by `LogReader`, one thread at a time. The file is not mapped into memory: its writer may cut off a record that had no
 room, and a page of a mapping that is no longer there kills the process that reads it.
