@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 TOPICS = ('stops', 'conditions', 'tensors', 'health', 'gradients', 'tensorflow', 'doctor', 'ipython', 'traces', 'replay',
-          'remote',
-          'limits', 'differences', 'costs', 'glossary', 'security')
+          'flight', 'remote', 'limits', 'differences', 'costs', 'glossary', 'security')
 """Names of the pages, in the order of the list."""
 
 
