@@ -12,7 +12,11 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.errors import TraceError, UsageError
+from pyfuncdbg.observers.debug.comparison.record_comparison import Rules
+from pyfuncdbg.observers.debug.comparison.trace_comparison import compare_traces
 from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 PROGRAM = '''
@@ -127,6 +131,13 @@ def test_the_prompt_is_there_and_the_call_can_be_made_again(folder: Path) -> Non
     assert f"STOPPED after call 4 of node 'norm'  {ULP}" in done.stderr
     assert '1 tensor made again, each as before' in done.stderr and 'as the function left them' not in done.stderr
     assert done.stderr.count('STOPPED') == 2    # and not once more at what follows
+    # What was retried counts once, as the program has called once.
+    again = run(folder, '--record', 'again.pfd', '--against', 'prompt.pfd', 'train.py', 'ulp')
+    assert notices(again)[-1] == SAME.replace('good', 'prompt')
+    with Trace.open(folder / 'prompt.pfd') as prompted, Trace.open(folder / 'again.pfd') as plain:
+        assert (prompted.count(), plain.count()) == (7, 6)
+        found = compare_traces(prompted, plain, Rules(frozenset({'time'})), ('prompt', 'again'))
+        assert (found.first, found.calls) == (None, 6)
 
 
 @pytest.mark.parametrize(('words', 'said'), [
@@ -156,6 +167,22 @@ print(sum(1 for _ in data))
 '''
 
 
+@pytest.mark.tensorflow
+def test_calls_of_eight_native_threads_are_compared_with_those_of_one(folder: Path) -> None:
+    (folder / 'native.py').write_text(THREADS.replace('from pyfuncdbg import tf', 'import tensorflow as tf'))
+    for name, count, factor in (('one', '1', '2'), ('eight', '8', '2'), ('other', '8', '3')):
+        run(folder, '--record', f'native-{name}.pfd', 'native.py', count, factor)
+    rules = Rules(frozenset({'environment', 'time', 'source'}))
+    for name, kinds in (('eight', []), ('other', ['value'])):
+        with Trace.open(folder / 'native-one.pfd') as one, Trace.open(folder / f'native-{name}.pfd') as other:
+            found = compare_traces(one, other, rules, ('one', name))
+        assert found.calls == 64 and ([found.first.kind] if found.first is not None else []) == kinds and found.later == ()
+    done = run(folder, '--record', 'n8.pfd', '--ui', 'none', '--against', 'native-one.pfd', 'native.py', '8', '2')
+    assert notices(done)[-1].startswith('compared with native-one.pfd: 64 calls')
+    done = run(folder, '--record', 'n9.pfd', '--ui', 'none', '--against', 'native-one.pfd', 'native.py', '8', '3')
+    assert ': 51, was 34' in notices(done)[-1]
+
+
 def test_calls_of_eight_threads_are_compared_with_those_of_one(folder: Path) -> None:
     (folder / 'threads.py').write_text(THREADS)
     run(folder, '--record', 'one.pfd', 'threads.py', '1', '2')
@@ -176,6 +203,8 @@ def test_a_block_of_a_program(tmp_path: Path, capfd: pytest.CaptureFixture[str],
     with pyfuncdbg.record(tmp_path / 'good.pfd'):
         call_thrice((1, 2, 3))
     good = str(tmp_path / 'good.pfd')
+    with Trace.open(good) as trace:
+        second = trace.calls()[1].number        # they go on from test to test
     with pyfuncdbg.against(good) as comparison:
         call_thrice((1, 2, 3))
     assert comparison.first is None and debugger.comparison is None
@@ -185,13 +214,21 @@ def test_a_block_of_a_program(tmp_path: Path, capfd: pytest.CaptureFixture[str],
     with pyfuncdbg.against(good) as comparison:
         call_thrice((1, 2.5, 3))
     assert comparison.first is not None
-    assert (comparison.first.kind, comparison.first.numbers[0], comparison.calls) == ('value', '2', 2)
+    assert (comparison.first.kind, comparison.first.numbers[0], comparison.calls) == ('value', second, 2)
     lines = [line for line in capfd.readouterr().err.splitlines() if 'good.pfd' in line]
     assert lines[0] == f'pyfuncdbg: compared with {good}: 3 calls the same'
-    assert lines[-1].endswith(f'differs from {good} #2: in 0: 2.5, was 2.0, relative 0.2')
+    assert lines[-1].endswith(f'differs from {good} #{second}: in 0: 2.5, was 2.0, relative 0.2')
     for options, said in (({'ignore': 'vlaue'}, "'vlaue' is no kind"), ({'ulp': -1}, "'-1' is not an integer from 1 on")):
         with pytest.raises(UsageError, match=said), pyfuncdbg.against(good, **options):
             pass
     with pytest.raises(TraceError, match='no such file'), pyfuncdbg.against(tmp_path / 'none.pfd'):
         pass
+
+    def lost(trace: Trace, row: int) -> CallRecord:
+        raise TraceError('good.pfd: its disk is gone')
+    monkeypatch.setattr(Trace, 'grouped_call', lost)
+    with pyfuncdbg.against(good) as comparison:
+        call_thrice((7, 7, 7))
+    assert comparison.first is None
+    assert capfd.readouterr().err == f'pyfuncdbg: compared with {good}: 1 call the same; then good.pfd: its disk is gone\n'
     debugger.leave()

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.output import numpy_errstate
@@ -139,12 +139,14 @@ class LiveComparison:
     Attributes:
         first: The first divergence; after it nothing is compared any more.
         calls, runs: How many were compared so far.
+        failure: Why the recording cannot be read any more, which ends the comparison; else ''.
     """
 
     def __init__(self, trace: Trace, name: str, rules: Rules) -> None:
         self.name = name
         self.first: Divergence | None = None
         self.calls = self.runs = 0
+        self.failure = ''
         self._rules = rules
         self._records = RecordComparison(rules)
         self._lock = new_lock()
@@ -165,7 +167,7 @@ class LiveComparison:
 
     def wants(self, kind: Kind) -> bool:
         """Whether calls of this kind are compared now."""
-        return self.first is None and kind in KINDS and os.getpid() == self._process
+        return self.first is None and not self.failure and kind in KINDS and os.getpid() == self._process
 
     def begin(self, call: Call) -> Match | None:
         """Find the counterpart of a call that begins, and compare the inputs; None if it is not compared."""
@@ -180,6 +182,9 @@ class LiveComparison:
                 match = self._match(call, inputs)
                 self.first = match.divergence
                 return match
+        except TraceError as error:
+            self.failure = str(error)
+            return None
         finally:
             numpy_errstate.state.reset(token)
 

@@ -33,7 +33,10 @@ class CallTensor:
         if isinstance(value, UnknownValue | ValueSummary):
             self.dtype, self.shape = dtype_name(value.dtype), tuple(value.shape)
             return
-        array = np.empty((), object) if value is None else host.to_numpy(value)
+        try:
+            array = np.empty((), object) if value is None else host.to_numpy(value)
+        except Exception:                       # a deleted buffer, or no tensor: recorded as unreadable, too
+            array = np.empty((), object)
         if array.dtype.kind in 'SU' or (array.dtype == object and set(map(type, array.flat)) <= {bytes, str} and array.size):
             array = _as_bytes(array)
             self.dtype = STRING

@@ -12,6 +12,7 @@ from pyfuncdbg.observers.record.index.call_digests import Digests, no_digests
 from pyfuncdbg.observers.record.index.indexing import Progress
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, TableView, find_ids
+from pyfuncdbg.observers.record.log.call_batch import RETRY
 from pyfuncdbg.observers.record.log.run_batch import NO_ELEMENT
 
 GroupKey = tuple[str, str, str]
@@ -83,7 +84,7 @@ def group(reading: DecodedLog, run: int | None = None,
         columns += [_taken(getattr(digests, name), own, known) for name in Digests.__slots__]
         return GroupedCalls(keys, np.searchsorted(groups[order], np.arange(len(keys) + 1)), rows[order], *columns)
 
-    of_functions = rows[calls['id'][rows] > 0]
+    of_functions = _last_executions(calls, rows[calls['id'][rows] > 0])
     keys, groups = _site_groups(reading, calls['site'][of_functions])
     elements = _elements(runs, calls['process'][of_functions], calls['run'][of_functions])
     started = calls['started'][of_functions]
@@ -98,6 +99,17 @@ def group(reading: DecodedLog, run: int | None = None,
     order = np.lexsort((started, runs['element'][rows], processes, groups))
     ids = -runs['id'][rows]
     return of_calls, grouped(keys, groups, order, rows, _find_rows(calls, processes, ids), processes, ids, started)
+
+
+def _last_executions(calls: TableView, rows: np.ndarray) -> np.ndarray:
+    """The rows without calls that the user has retried: the last execution gave what the program got."""
+    if not (calls['flags'][rows] & RETRY).any():
+        return rows
+    rows = rows[np.lexsort((calls['id'][rows], calls['ordinal'][rows], calls['site'][rows]))]
+    site, ordinal = calls['site'][rows], calls['ordinal'][rows]
+    is_last = np.ones(len(rows), bool)
+    is_last[:-1] = (site[1:] != site[:-1]) | (ordinal[1:] != ordinal[:-1])
+    return np.sort(rows[is_last])
 
 
 def _taken(column: np.ndarray, rows: np.ndarray, known: np.ndarray) -> np.ndarray:

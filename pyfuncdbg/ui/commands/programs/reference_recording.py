@@ -106,12 +106,15 @@ def result_text(comparison: LiveComparison, *, is_whole: bool) -> str:
     """
     if comparison.first is not None:
         return f'{comparison.first.label} {divergence_text(comparison.first, comparison.name)}'
+    is_whole = is_whole and not comparison.failure
     number, names = comparison.missing() if is_whole and not comparison.ignores_missing else (0, ())
     compared = [count(total, noun) for total, noun in ((comparison.calls, 'call'), (comparison.runs, 'run')) if total]
-    text = f'compared with {comparison.name}{"" if is_whole else " until debugging ended"}: ' + (
+    text = f'compared with {comparison.name}{"" if is_whole or comparison.failure else " until debugging ended"}: ' + (
         f'{" and ".join(compared)} the same' if compared else 'no call')
     if number:
         text += f'; {number:,} of the recording missing: {", ".join(names)}{", ..." if number > len(names) else ""}'
+    if comparison.failure:
+        text += f'; then {comparison.failure}'
     if comparison.unknown:
         text += f'; {count(comparison.unknown, "tensor")} not compared: their values were not kept'
     return text
