@@ -5,20 +5,25 @@ A trace is untrusted: what of it becomes code is a checked identifier or a liter
 from __future__ import annotations
 
 import ast
-import keyword
+import contextlib
 import os
 import re
 import sysconfig
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+import numpy as np
+
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.local_source import candidate
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.exports.held_function import HeldFunction
+from pyfuncdbg.ui.commands.exports.random_state_code import random_states
 from pyfuncdbg.ui.commands.exports.recorded_source import recorded_source
+from pyfuncdbg.ui.commands.exports.recorded_value import UnknownValueError, ValueWriter, is_library_module, is_name
 from pyfuncdbg.ui.views.escape import one_line
 
 _CELL = re.compile(r'[/\\]ipykernel_\d+[/\\]')
@@ -36,8 +41,10 @@ class FunctionCode:
         folder: From which its module is imported, '' if any interpreter finds it.
         fixture: Name of an object that the user has to make, whose method or which itself is called; ''.
         object_class: Its class.
+        object_text: Expression for it, '' where the user has to make it.
         parameters: Names of the parameters for the inputs, as far as they are known.
         remarks: What the user should know before the function is imported.
+        name: Of the function, where the expression is more than that.
     """
 
     expression: str
@@ -46,8 +53,20 @@ class FunctionCode:
     folder: str = ''
     fixture: str = ''
     object_class: str = ''
+    object_text: str = ''
     parameters: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    name: str = ''
+
+    @property
+    def title(self) -> str:
+        """'Model.make'."""
+        return self.name or self.expression
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All code that may call functions of the generated file."""
+        return self.expression, self.object_text, *self.definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +84,32 @@ class FunctionCodes:
     Args:
         trace: Of the calls.
         reserved: Names that the file uses itself.
+        add: Stores an array that a function holds, and gives the expression for it.
         with_source: Whether recorded source may become code of the file.
     """
 
-    def __init__(self, trace: Trace, reserved: Sequence[str], *, with_source: bool) -> None:
+    def __init__(self, trace: Trace, reserved: Sequence[str], add: Callable[[np.ndarray], str], *,
+                 with_source: bool) -> None:
         self._trace = trace
         self._with_source = with_source
         self._names: dict[str, tuple[str, str]] = dict.fromkeys(reserved, ('', ''))
         self._main = _path_of_main(trace.info().argv)
+        self._imports: list[str] = []
+        self._writer = ValueWriter(add, self._import_class)
+        self._site: SiteRecord | None = None
 
-    def code_for(self, site: SiteRecord, inputs: int) -> FunctionCode:
-        """The code for the function of a site.
+    def code_for(self, call: CallRecord) -> FunctionCode:
+        """The code for the function of a call.
 
         Args:
-            site: Of a Python call.
-            inputs: How many inputs the call has.
+            call: Of a Python function.
 
         Raises:
             CommandError: The function cannot be imported, and its source was not recorded or may not be used.
         """
+        site = self._site = call.site
+        self._imports = []
+        held = HeldFunction.of(self._trace.call_state(call.number))
         definition = _definition_of(site)
         name = _path_in_module(site, definition)
         why = _obstacle(site, name)
@@ -91,20 +117,87 @@ class FunctionCodes:
             raise CommandError(f'{one_line(site.function, 60)} cannot be imported: {why}. --with-source puts its recorded '
                                'source into the file: read it before you run it')
         if why:
-            return self._with_recorded_source(site)
-        _refuse_misfit(site, definition, inputs)
-        folder, module = _module_of(site.filename)
+            return self._with_recorded_source(site, held)
+        folder, module, is_main = self._place(site.filename, held.module)
+        if is_library_module(module):
+            raise CommandError(f'{one_line(site.function, 60)} is of the Python library: a generated file calls functions '
+                               'of the program only')
+        inputs = len(call.inputs)
+        if held.partial is None:
+            _refuse_misfit(site, definition, inputs)
         first, *rest = name.split('.')
         own = self._own_name(first, (folder, module))
-        remarks: tuple[str, ...] = ()
-        if _is_file(self._main, site.filename):
-            remarks = (f"{one_line(PurePath(site.filename).name, 60)} was the program itself: importing it runs its "
-                       "statements, so what trains belongs under `if __name__ == '__main__':`.",)
+        remarks = (_main_remark(site.filename),) if is_main else ()
         imports, assignment = _import_lines(folder, module, first, own, site.filename)
         code = FunctionCode('.'.join([own, *rest]), imports, assignment,
                             '' if folder in _INSTALLED or 'site-packages' in folder else folder,
                             parameters=_parameters(site, definition, inputs), remarks=remarks)
-        return _of_object(code, site, definition, inputs)
+        code = self._of_partial(code, held) if held.partial is not None else _of_object(code, site, definition, inputs)
+        return self._with_object(code, held)
+
+    def random_states(self, call: CallRecord) -> dict[str, np.ndarray]:
+        """States of the random generators that the function of a call may draw from, by module.
+
+        Args:
+            call: Of a Python function.
+        """
+        return random_states(self._trace.call_state(call.number), call.site.source)
+
+    def _place(self, filename: str, module: str) -> tuple[str, str, bool]:
+        """The folder from which a file is imported, its module, and whether it was the program itself."""
+        folder, own = _module_of(filename)
+        if not module or module == '__main__':
+            return folder, own, module == '__main__' or _is_file(self._main, filename)
+        path = PurePath(os.path.abspath(filename))
+        parts = module.split('.')
+        names = [*path.parts[:-1], *([] if path.stem == '__init__' else [path.stem])]
+        if names[-len(parts):] != parts:
+            return folder, own, False           # of a wrapper that has taken another name
+        return str(PurePath(*names[:len(names) - len(parts)])), module, False
+
+    def _of_partial(self, code: FunctionCode, held: HeldFunction) -> FunctionCode:
+        """The code of a function that the program called with arguments of its own before or behind the inputs."""
+        assert held.partial is not None, 'the caller has looked'
+        args, keywords = held.partial
+        try:
+            texts = [self._writer.text_of(one) for one in args]
+            texts += [f'{name}={self._writer.text_of(value)}' for name, value in keywords]
+        except UnknownValueError as error:
+            raise CommandError(f'{code.expression} was called by a partial, and the trace has not all of its arguments: '
+                               f'{one_line(str(error), 100)}') from None
+        if not all(is_name(name) for name, _ in keywords):
+            raise CommandError(f'{code.expression} was called by a partial with keywords that are no names')
+        return replace(code, expression=f'functools.partial({", ".join([code.expression, *texts])})', name=code.expression,
+                       imports=('import functools', *code.imports, *self._imports), parameters=())
+
+    def _with_object(self, code: FunctionCode, held: HeldFunction) -> FunctionCode:
+        """The code, with the object that it is called on where the trace has it."""
+        if not code.fixture or held.owner is None:
+            return code
+        self._writer.missing.clear()
+        try:
+            text = self._writer.object_text(held.owner)
+        except UnknownValueError:
+            return code
+        names = ', '.join(f'{code.fixture}.{name}' for name in self._writer.missing)
+        missing = (f'The recording has no value of {names}.',) if names else ()
+        return replace(code, object_text=text, imports=tuple(dict.fromkeys((*code.imports, *self._imports))),
+                       remarks=(*code.remarks[:-1], *missing))
+
+    def _import_class(self, module: str, name: str) -> str:
+        """A class of the program: in the module of the function, or in one beside it."""
+        assert self._site is not None, 'set for each call'
+        first, *rest = name.split('.')
+        if not all(map(is_name, [first, *rest])) or is_library_module(module):
+            raise UnknownValueError(f'of a class {name!r}')
+        folder, own_module = _module_of(self._site.filename)
+        if module == '__main__':
+            module = own_module
+        if not all(map(is_name, module.split('.'))):
+            raise UnknownValueError(f'of a module {module!r}')
+        own = self._own_name(first, (folder, module))
+        self._imports.append(f'from {module} import {first}{"" if own == first else f" as {own}"}')
+        return '.'.join([own, *rest])
 
     def _own_name(self, name: str, source: tuple[str, str]) -> str:
         """The name, unless the file has another of that name or pytest would take it for a test."""
@@ -113,13 +206,23 @@ class FunctionCodes:
             own += '_'
         return own
 
-    def _with_recorded_source(self, site: SiteRecord) -> FunctionCode:
-        source = recorded_source(site, self._trace.source(site.filename).lines if site.filename else {})
-        name = self._own_name(source.name, (site.filename, str(site.line)))
+    def _with_recorded_source(self, site: SiteRecord, held: HeldFunction) -> FunctionCode:
+        values = {}
+        for name, encoded in held.variables:
+            with contextlib.suppress(UnknownValueError):
+                values[name] = self._writer.text_of(encoded)
+        source = recorded_source(site, self._trace.source(site.filename).lines if site.filename else {}, values)
+        name = self._own_name(source.name, (site.filename, f'{site.line} {source.variables}'))
         remark = f'The source of {one_line(site.function, 60)} is the one that was recorded: read it before you run it.'
         missing = () if not source.unknown else (
             f'The recording has no values of its variables {", ".join(source.unknown)}: give them theirs.',)
-        return FunctionCode(name, source.imports, source.definition(name), remarks=(remark, *missing))
+        return FunctionCode(name, (*source.imports, *self._imports), source.definition(name), remarks=(remark, *missing))
+
+
+def _main_remark(filename: str) -> str:
+    name = one_line(PurePath(filename).name, 60)
+    return (f'{name} was the program itself: importing it runs its statements, so what trains belongs under '
+            "`if __name__ == '__main__':`.")
 
 
 def _definition_of(site: SiteRecord) -> _Definition:
@@ -139,7 +242,7 @@ def _definition_of(site: SiteRecord) -> _Definition:
 def _path_in_module(site: SiteRecord, definition: _Definition) -> str:
     """'Model.make'; '' where no module has it under a name."""
     name = definition.assigned if site.function == '<lambda>' else site.function
-    return name if name and all(_is_name(part) for part in name.split('.')) else ''
+    return name if name and all(is_name(part) for part in name.split('.')) else ''
 
 
 def _obstacle(site: SiteRecord, name: str) -> str:
@@ -205,7 +308,7 @@ def _of_object(code: FunctionCode, site: SiteRecord, definition: _Definition, in
         return code
     owner = code.expression if is_object else code.expression.rpartition('.')[0]
     fixture = owner.rpartition('.')[2].lower()
-    fixture += '_' * (keyword.iskeyword(fixture) or fixture == owner)
+    fixture += '_' * (not is_name(fixture) or fixture == owner)
     method = '' if is_object else f'.{code.expression.rpartition(".")[2]}'
     remark = f'The recording has no objects: make `{fixture}`, the {owner} of the program, where the file says so.'
     return replace(code, expression=fixture + method, fixture=fixture, object_class=owner, remarks=(*code.remarks, remark))
@@ -224,15 +327,11 @@ def _module_of(filename: str) -> tuple[str, str]:
 
 def _import_lines(folder: str, module: str, name: str, own: str, filename: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The imports, and the definition where the module has no name that a statement could have."""
-    if all(_is_name(part) for part in module.split('.')):
+    if all(is_name(part) for part in module.split('.')):
         return (f'from {module} import {name}{"" if own == name else f" as {own}"}',), ()
     if '.' in PurePath(filename).stem:          # no name of a module: `run_path` takes any, and calls it no `__main__`
         return ('import runpy',), (f'{own} = runpy.run_path({os.path.abspath(filename)!r})[{name!r}]', '')
     return ('import importlib',), (f'{own} = importlib.import_module({module!r}).{name}', '')
-
-
-def _is_name(text: str) -> bool:
-    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def _path_of_main(argv: Sequence[str]) -> str:

@@ -11,12 +11,15 @@ from typing import Any
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls
-from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
+from pyfuncdbg.ui.commands.exports.function_code import FunctionCode
 from pyfuncdbg.ui.commands.exports.generated_code import file_stem, folder_line, recorded_line, sentence
+from pyfuncdbg.ui.commands.exports.random_state_code import RESTORES
 from pyfuncdbg.ui.commands.exports.recorded_case import RecordedCase, collect_cases
+from pyfuncdbg.ui.commands.exports.recorded_value import MADE, MADE_CALL
 from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueForm
 
-RESERVED = ('Path', 'VALUES', 'importlib', 'ml_dtypes', 'np', 'recorded', 'result', 'runpy', 'strings', 'sys', 'tf')
+RESERVED = ('Path', 'VALUES', 'functools', 'importlib', 'made', 'ml_dtypes', 'np', 'random', 'recorded', 'result', 'runpy',
+            'strings', 'sys', 'tf')
 """Names that the notebook uses itself."""
 _METADATA = {'kernelspec': {'display_name': 'Python 3', 'language': 'python', 'name': 'python3'},
              'language_info': {'name': 'python'}}
@@ -39,9 +42,8 @@ def write_notebook(job: ExportJob) -> Written:
     path = job.files.path
     if path.suffix != '.ipynb':
         raise CommandError(f'{str(path)!r}: a notebook ends in .ipynb, such as -o {path.stem}.ipynb')
-    codes = FunctionCodes(job.calls.trace, RESERVED, with_source=job.with_source)
     file = job.files.text()
-    cases, refused = collect_cases(job, codes)
+    cases, refused = collect_cases(job, RESERVED)
     remarks = tuple(dict.fromkeys(remark for case in cases for remark in case.shape.function.remarks))
     cells = [*_beginning(cases, job, remarks), *(cell for case in cases for cell in _cells_of(case))]
     for number, cell in enumerate(cells):
@@ -60,17 +62,23 @@ def _beginning(cases: Sequence[RecordedCase], job: ExportJob, remarks: Sequence[
     functions = list(dict.fromkeys(shape.function for shape in shapes))
     folders = dict.fromkeys(function.folder for function in functions if function.folder)
     imports = dict.fromkeys(line for function in functions for line in function.imports)
-    yield _code([*(['import sys', 'from pathlib import Path', ''] if folders else []),
+    draws = any('random' in shape.restores for shape in shapes)
+    yield _code([*(['import random'] if draws else []), *(['import sys', 'from pathlib import Path', ''] if folders else []),
                  *(['import ml_dtypes'] if any(form.extended for form in forms) else []), 'import numpy as np',
                  *dict.fromkeys(shape.tensors for shape in shapes if shape.tensors), '',
                  *(f"{folder_line(folder, path, own='Path().resolve()')}  # where the program imports from"
                    for folder in folders),
-                 '', *imports, *(line for function in functions for line in function.definition), '',
-                 f'VALUES = np.load({path.with_suffix(".npz").name!r})'])
+                 '', *imports, '', f'VALUES = np.load({path.with_suffix(".npz").name!r})'])
     if any(form.strings for form in forms):
         yield _code(STRINGS.splitlines())
-    objects = dict.fromkeys((function.fixture, function.object_class) for function in functions if function.fixture)
-    for name, kind in objects:
+    definitions = [line for function in functions for line in function.definition]
+    if definitions:
+        yield _code(definitions)
+    if any(MADE_CALL in text for function in functions for text in function.texts):
+        yield _code(MADE.splitlines())
+    unmade = dict.fromkeys((function.fixture, function.object_class) for function in functions
+                           if function.fixture and not function.object_text)
+    for name, kind in unmade:
         yield _code([f'{name} = ...  # make the {kind} as the program does'])
 
 
@@ -81,6 +89,10 @@ def _cells_of(case: RecordedCase) -> Iterator[dict[str, Any]]:
     if names:
         yield _code([f'{name} = {form.text.format(repr(f"{case.number}.in{slot}"))}'
                      for slot, (name, form) in enumerate(zip(names, shape.arguments, strict=True))])
+    if shape.restores:
+        yield _code([RESTORES[module].format(repr(f'{case.number}.{module}')) for module in shape.restores])
+    if shape.function.object_text:
+        yield _code([f'{shape.function.fixture} = {shape.function.object_text}'])
     called = _code([f'result = {shape.function.expression}({", ".join(names)})', 'result'])
     if shape.error:
         called['metadata'] = {'tags': ['raises-exception']}     # a run of all cells goes on behind it

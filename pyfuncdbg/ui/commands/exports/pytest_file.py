@@ -12,14 +12,16 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls
-from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
+from pyfuncdbg.ui.commands.exports.function_code import FunctionCode
 from pyfuncdbg.ui.commands.exports.generated_code import file_stem, folder_line, recorded_line, sentence, word
+from pyfuncdbg.ui.commands.exports.random_state_code import RESTORES
 from pyfuncdbg.ui.commands.exports.recorded_case import CaseShape, CaseValues, RecordedCase, collect_cases
+from pyfuncdbg.ui.commands.exports.recorded_value import MADE, MADE_CALL
 from pyfuncdbg.ui.commands.exports.reduction_process import reduce_inputs
 from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueForm
 
-RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'importlib', 'message', 'ml_dtypes', 'name_of', 'np', 'pytest',
-            'raised', 're', 'result', 'runpy', 'strings', 'sys', 'tf')
+RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'functools', 'importlib', 'made', 'message', 'ml_dtypes',
+            'name_of', 'np', 'pytest', 'raised', 'random', 're', 'result', 'runpy', 'strings', 'sys', 'tf')
 """Names that the file uses itself."""
 _ADDRESS = re.compile(r'0x[0-9a-fA-F]+')
 _CHECK = '''def check(result, expected, rtol=0{cast}):
@@ -82,7 +84,6 @@ def write_pytest_file(job: ExportJob) -> Written:
         raise CommandError(f'{str(path)!r}: a test file ends in .py, such as -o {path.stem}.py')
     if job.shrink and len(job.calls.chosen or ()) > 1:
         raise CommandError(f'--shrink reduces the inputs of one call, and {len(job.calls.chosen or ())} were chosen')
-    codes = FunctionCodes(trace, RESERVED, with_source=job.with_source)
     shrunk: list[str] = []
 
     def shrink(call: CallRecord, values: CaseValues) -> CaseValues:
@@ -90,7 +91,7 @@ def write_pytest_file(job: ExportJob) -> Written:
         shrunk.append(remark)
         return less
     file = job.files.text()
-    cases, refused = collect_cases(job, codes, shrink if job.shrink else None)
+    cases, refused = collect_cases(job, RESERVED, shrink if job.shrink else None)
     remarks = *shrunk, *dict.fromkeys(remark for case in cases for remark in case.shape.function.remarks)
     file.write(_text_of(cases, recorded_line(trace.info()), remarks, job))
     return Written(len(cases), skipped=len(refused), remarks=(*remarks, *refused[:1]))
@@ -104,7 +105,8 @@ def _text_of(cases: Sequence[RecordedCase], recorded: str, remarks: Sequence[str
     names: set[str] = set()
     tests = [_test(shape, group, names) for shape, group in groups.items()]
     functions = list(dict.fromkeys(shape.function for shape in groups))
-    fixtures = dict.fromkeys(_fixture(function) for function in functions if function.fixture)
+    fixtures = dict.fromkeys(_fixture(function) for function in functions
+                             if function.fixture and not function.object_text)
     parts = [_header(groups, functions, recorded, remarks, job), *fixtures, *tests, *_support(groups)]
     return '\n\n\n'.join(part.strip('\n') for part in parts) + '\n'
 
@@ -117,15 +119,18 @@ def _header(groups: dict[CaseShape, list[RecordedCase]], functions: Sequence[Fun
     imports = dict.fromkeys(line for function in functions for line in function.imports)
     definitions = [line for function in functions for line in function.definition]
     folders = list(dict.fromkeys(function.folder for function in functions if function.folder))
-    needs_pytest = any(shape.error or len(group) > 1 or shape.function.fixture for shape, group in groups.items())
+    needs_pytest = any(shape.error or len(group) > 1 or (
+        shape.function.fixture and not shape.function.object_text) for shape, group in groups.items())
     addresses = any(_ADDRESS.search(case.message) for group in groups.values() for case in group)
-    lines += [*(['import re'] if addresses else []), *(['import sys'] if folders else []), 'from pathlib import Path', '']
+    draws = any('random' in shape.restores for shape in groups)
+    lines += [*(['import random'] if draws else []), *(['import re'] if addresses else []),
+              *(['import sys'] if folders else []), 'from pathlib import Path', '']
     lines += [*(['import ml_dtypes'] if any(form.extended for form in _forms(groups)) else []), 'import numpy as np',
               *(['import pytest'] if needs_pytest else []),
               *dict.fromkeys(shape.tensors for shape in groups if shape.tensors), '']
     for folder in folders:
         lines.append(f'{folder_line(folder, job.files.path)}  # where the program imports from')
-    lines += ['', *imports, '', *definitions, "VALUES = np.load(Path(__file__).with_suffix('.npz'))"]
+    lines += ['', *imports, '', "VALUES = np.load(Path(__file__).with_suffix('.npz'))", *definitions]
     return re.sub('\n{4,}', '\n\n\n', '\n'.join(lines))
 
 
@@ -142,15 +147,21 @@ def _fixture(function: FunctionCode) -> str:
 def _test(shape: CaseShape, group: Sequence[RecordedCase], names: set[str]) -> str:
     """One test: of one call, or of several as parameters."""
     one = group[0] if len(group) == 1 else None
-    name = f'test_{word(shape.function.expression)}' + (f'_{word(one.number)}' if one is not None else '')
+    name = f'test_{word(shape.function.title)}' + (f'_{word(one.number)}' if one is not None else '')
     while name in names:
         name += '_'
     names.add(name)
     lines = [] if one is not None else _parameters(shape, group)
-    arguments = [*([shape.function.fixture] if shape.function.fixture else []),
+    given = shape.function.fixture and not shape.function.object_text
+    arguments = [*([shape.function.fixture] if given else []),
                  *([] if one is not None else ['call', *(['message'] if shape.error else [])])]
-    title = one.title if one is not None else f'{len(group)} calls of {shape.function.expression}'
+    title = one.title if one is not None else f'{len(group)} calls of {shape.function.title}'
     lines += [f'def {name}({", ".join(arguments)}):', f'    """{title[0].upper()}{title[1:]}."""']
+    for module in shape.restores:
+        key = repr(f'{one.number}.{module}') if one is not None else f"f'{{call}}.{module}'"
+        lines.append('    ' + RESTORES[module].format(key))
+    if shape.function.object_text:
+        lines.append(f'    {shape.function.fixture} = {shape.function.object_text}')
     called = f'{shape.function.expression}({", ".join(_filled(shape.arguments, "in", one))})'
     if shape.error:
         return '\n'.join([*lines, *_raising(shape.error, called, group)])
@@ -201,7 +212,7 @@ def _plain_message(message: str) -> str:
 def _support(groups: dict[CaseShape, list[RecordedCase]]) -> list[str]:
     """The functions that the tests call."""
     returning = [shape for shape in groups if not shape.error]
-    parts = []
+    parts = [MADE] if any(MADE_CALL in text for shape in groups for text in shape.function.texts) else []
     if any(shape.error and not _is_builtin(shape.error) for shape in groups):
         parts.append(_NAME_OF)
     if any(form.strings for form in _forms(groups)):

@@ -1,7 +1,7 @@
 """A recorded call as a case of a generated test: expressions for its inputs and expected outputs."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,7 @@ class CaseShape:
         arguments: Expressions for the inputs, `{}` where the key of the stored array belongs.
         expected: Those for the outputs; a text for one whose values were not kept: its type and shape.
         tensors: The import that its tensors need, '' where it gets arrays.
+        restores: Modules whose random generators are restored before the call.
         error: The type of the exception that it raised, ''.
     """
 
@@ -44,6 +45,7 @@ class CaseShape:
     arguments: tuple[ValueForm, ...]
     expected: tuple[ValueForm | str | None, ...]
     tensors: str = ''
+    restores: tuple[str, ...] = ()
     error: str = ''
 
 
@@ -74,6 +76,7 @@ class CaseValues:
         inputs: Arrays, strings as bytes.
         outputs: Arrays; a text for one whose values were not kept: its type and shape; None for no tensor.
         error: The exception that it raised.
+        states: Of random generators, by module.
     """
 
     function: FunctionCode
@@ -81,6 +84,7 @@ class CaseValues:
     inputs: tuple[np.ndarray, ...]
     outputs: tuple[np.ndarray | str | None, ...]
     error: ExpectedError | None
+    states: dict[str, np.ndarray]
 
     @property
     def arguments(self) -> tuple[ValueForm, ...]:
@@ -102,11 +106,12 @@ def values_of_case(call: CallRecord, codes: FunctionCodes) -> CaseValues:
         CommandError: It is no such call, came to no end, or its function or an input cannot be had.
     """
     _refuse_untestable(call)
-    function = codes.code_for(call.site, len(call.inputs))
+    function = codes.code_for(call)
     tensors = TENSOR_IMPORTS.get(call.site.host, '') if call.site.op_type == GETS_TENSORS else ''
     inputs = tuple(value_of(call, tensor, f'input {slot}') for slot, tensor in enumerate(call.inputs))
     error = None if call.error is None else ExpectedError(call.error.type, call.error.message)
-    return CaseValues(function, tensors, inputs, () if error else tuple(map(_expected, call.outputs)), error)
+    return CaseValues(function, tensors, inputs, () if error else tuple(map(_expected, call.outputs)), error,
+                      codes.random_states(call))
 
 
 def stored_case(call: CallRecord, values: CaseValues, archive: ValueArchive) -> RecordedCase:
@@ -121,21 +126,24 @@ def stored_case(call: CallRecord, values: CaseValues, archive: ValueArchive) -> 
         archive.add(f'{call.number}.in{slot}', value)
     expected = tuple(archive.add(f'{call.number}.out{slot}', value) if isinstance(value, np.ndarray) else value
                      for slot, value in enumerate(values.outputs))
+    for module, state in values.states.items():
+        archive.add(f'{call.number}.{module}', state)
     error = values.error
-    shape = CaseShape(values.function, values.arguments, expected, values.tensors, error.type if error else '')
+    shape = CaseShape(values.function, values.arguments, expected, values.tensors, tuple(values.states),
+                      error.type if error else '')
     return RecordedCase(call.number, _title(call, values), shape, error.message if error else '')
 
 
 Change = Callable[[CallRecord, CaseValues], CaseValues]
 
 
-def collect_cases(job: ExportJob, codes: FunctionCodes,
+def collect_cases(job: ExportJob, reserved: Sequence[str],
                   change: Change | None = None) -> tuple[list[RecordedCase], list[str]]:
     """The cases of the calls of an export; their values go into the archive beside its file.
 
     Args:
         job: The export.
-        codes: Imports the functions.
+        reserved: Names that the file uses itself.
         change: Gives other values for a call.
 
     Returns:
@@ -148,6 +156,7 @@ def collect_cases(job: ExportJob, codes: FunctionCodes,
     refused: list[str] = []
     chosen = list(job.calls)
     with ValueArchive(job.files.binary(job.files.path.with_suffix('.npz'))) as archive:
+        codes = FunctionCodes(job.calls.trace, reserved, archive.add_unnamed, with_source=job.with_source)
         for call in chosen:
             try:
                 values = values_of_case(call, codes)

@@ -24,12 +24,14 @@ class RecordedSource:
         name: Under which its text defines it; of a lambda one that is made up.
         text: A `def` without decorators, or a lambda.
         imports: Those of its module that it uses.
+        variables: Expressions for variables of its module or of an enclosing function, by name.
         unknown: Names that it uses and that nothing here defines: variables of its module or of an enclosing function.
     """
 
     name: str
     text: str
     imports: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
     unknown: tuple[str, ...]
 
     def definition(self, name: str) -> tuple[str, ...]:
@@ -38,19 +40,21 @@ class RecordedSource:
         Args:
             name: Under which the file has it.
         """
-        variables = [f'{one} = ...  # the recording has no value of it' for one in self.unknown]
+        variables = [*(f'{one} = {text}' for one, text in self.variables),
+                     *(f'{one} = ...  # the recording has no value of it' for one in self.unknown)]
         if self.text.startswith('lambda'):
             return (*variables, f'{name} = {self.text}', '')
         renamed = [f'{name} = {self.name}'] if name != self.name else []
         return (*variables, '', '', *self.text.splitlines(), '', '', *renamed)
 
 
-def recorded_source(site: SiteRecord, lines: Mapping[int, str]) -> RecordedSource:
+def recorded_source(site: SiteRecord, lines: Mapping[int, str], values: Mapping[str, str]) -> RecordedSource:
     """The source of a site's function.
 
     Args:
         site: Of a Python call.
         lines: The known lines of its file.
+        values: Expressions for variables, by name.
 
     Raises:
         CommandError: It was not recorded, or its text is not that of one function.
@@ -76,7 +80,8 @@ def recorded_source(site: SiteRecord, lines: Mapping[int, str]) -> RecordedSourc
     free = _free_names(ast.parse(code), name)       # without its decorators
     imports = {bound: line for line in lines.values() for bound in _bound_by_import(line)}
     return RecordedSource(name, code, tuple(dict.fromkeys(imports[one] for one in free if one in imports)),
-                          tuple(one for one in free if one not in imports))
+                          tuple((one, values[one]) for one in free if one not in imports and one in values),
+                          tuple(one for one in free if one not in imports and one not in values))
 
 
 def _free_names(function: ast.AST, own: str) -> list[str]:

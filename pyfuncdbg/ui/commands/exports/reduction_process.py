@@ -47,9 +47,9 @@ def reduce_inputs(call: CallRecord, values: CaseValues) -> tuple[CaseValues, str
     """
     failure = _failure_of(call)
     function = values.function
-    if function.fixture:
-        raise CommandError(f'--shrink calls the function, and {function.expression} needs an object that the recording does '
-                           'not hold')
+    if function.fixture or any('VALUES[' in text for text in function.texts):
+        raise CommandError(f'--shrink calls the function on inputs alone, and {function.title} needs an object or arrays of '
+                           'the program')
     name = sentence(function.expression, 60)
     notice.say(f'--shrink calls {name} of {sentence(call.site.filename, 100)} on parts of the recorded inputs, in another '
                f'process, for at most {SECONDS} s')

@@ -4,6 +4,7 @@ No pickles: types that NumPy lacks are stored as their bits, strings with what `
 """
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from dataclasses import dataclass
 from typing import IO
@@ -49,7 +50,7 @@ class ValueArchive:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._archive = zipfile.ZipFile(file, 'w', zipfile.ZIP_DEFLATED)
-        self.count = 0
+        self._keys: set[str] = set()
 
     def __enter__(self) -> ValueArchive:
         return self
@@ -68,10 +69,25 @@ class ValueArchive:
             The expression for it.
         """
         stored, form = stored_array(array)
+        if key in self._keys:
+            return form
+        self._keys.add(key)
         with self._archive.open(f'{key}.npy', 'w', force_zip64=True) as entry:
             np.lib.format.write_array(entry, np.asarray(stored), allow_pickle=False)
-        self.count += 1
         return form
+
+    def add_unnamed(self, array: np.ndarray) -> str:
+        """Store an array under a key made of its content.
+
+        Args:
+            array: Of a trace.
+
+        Returns:
+            The expression for it.
+        """
+        facts = f'{array.dtype.str} {array.shape} '.encode() + array.tobytes()
+        key = f'held.{hashlib.sha256(facts).hexdigest()[:10]}'
+        return self.add(key, array).text.format(repr(key))
 
 
 def stored_array(array: np.ndarray) -> tuple[np.ndarray, ValueForm]:
