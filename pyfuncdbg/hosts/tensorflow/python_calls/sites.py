@@ -253,7 +253,7 @@ class Sites:
         elif op_type in SCRIPTS:
             again = call_alone
         else:
-            raise ValueError(f'{op_type} calls no Python function that can be called alone')
+            raise ValueError(f'{op_type} is none of py_function, numpy_function and py_func')
         place = CallSite(op_type, op_type, 'python', self._host)
         return site_at_place(place, again, function)
 

@@ -42,15 +42,25 @@ class MainModule:
         self._lines: dict[str, int] = {}
         self._running: set[int] = set()
         self._done: set[int] = set()
+        nested: dict[str, list[ast.stmt]] = {}
         for statement in tree.body:
             for name, line in _bound_names(statement):
                 self._lines[name] = line
             if _is_definition(statement):
                 if isinstance(statement, ast.ImportFrom) and any(alias.name == '*' for alias in statement.names):
                     self._stars.append(statement)
-                for name, _ in _bound_names(statement):
-                    self._statements.setdefault(name, []).append(statement)
+                self._note(statement, self._statements)
+            else:
+                for inner in _nested_definitions(statement):
+                    self._note(inner, nested)
+        # In a block that is not run as a whole: which of two would count cannot be told.
+        self._statements |= {name: found for name, found in nested.items()
+                             if len(found) == 1 and name not in self._statements}
         sys.modules[NAME] = self.module
+
+    def _note(self, statement: ast.stmt, statements: dict[str, list[ast.stmt]]) -> None:
+        for name, _ in _bound_names(statement):
+            statements.setdefault(name, []).append(statement)
 
     def define(self, code: CodeType, known: frozenset[str] = frozenset()) -> None:
         """Define the names that code reads, and those that they need.
@@ -84,6 +94,21 @@ class MainModule:
             for statement in self._stars:
                 self._execute(statement)
         return name in space
+
+    def define_at(self, name: str, line: int) -> None:
+        """Define a name by the one of its statements that begins at a line, if there is one, else by all.
+
+        Args:
+            name: A variable of the script's top level.
+            line: Of the statement or its first decorator.
+        """
+        for statement in self._statements.get(name, ()):
+            decorators = getattr(statement, 'decorator_list', [])
+            if line in (statement.lineno, *[decorator.lineno for decorator in decorators]):
+                self._done.discard(id(statement))
+                self._execute(statement)
+                return
+        self.define_name(name)
 
     def line_of(self, name: str) -> int:
         """The line that gives a name its value.
@@ -131,6 +156,16 @@ def _is_definition(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.If):
         return not _asks_for_main(statement.test) and all(map(_is_definition, [*statement.body, *statement.orelse]))
     return False
+
+
+def _nested_definitions(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The definitions in the blocks of a statement of the top level, such as those of `if __name__ == '__main__'`."""
+    for block in ('body', 'orelse', 'finalbody'):
+        for inner in getattr(statement, block, ()):
+            if _is_definition(inner):
+                yield inner
+            else:
+                yield from _nested_definitions(inner)
 
 
 def _asks_for_main(test: ast.expr) -> bool:

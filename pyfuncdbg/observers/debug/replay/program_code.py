@@ -118,6 +118,17 @@ class ProgramCode:
         """
         return next((main for main in self._mains.values() if main.module is module), None)
 
+    def line_of_main(self, name: str) -> int:
+        """The line at which the script gives a variable its value.
+
+        Args:
+            name: Of a global variable.
+
+        Returns:
+            0 if it does not, or no script is used.
+        """
+        return next((line for main in self._mains.values() if (line := main.line_of(name))), 0)
+
     def _imported(self, module: str, filename: str) -> ModuleType:
         path = self._path_of(filename) if filename else None
         if path is not None:
@@ -207,6 +218,32 @@ class ProgramCode:
             value = getattr(value, '__wrapped__', None)
         return None
 
+    def decorated(self, module: str, filename: str, qualified_name: str, line: int) -> Any:
+        """What a decorator has made of a function.
+
+        Args:
+            module, filename: Of the function.
+            qualified_name: Of the function.
+            line: Its first line when it was recorded: a script may define one of that name again.
+
+        Returns:
+            The value of that name.
+
+        Raises:
+            CommandError: There is none.
+        """
+        space = self.namespace(module, filename)
+        main = self.main_of(space)
+        if main is not None and '.' not in qualified_name:
+            main.define_at(qualified_name, line)
+        value: Any = space
+        for part in qualified_name.split('.'):
+            value = getattr(value, part, None)
+        if value is None:
+            raise CommandError(f'{module} has no {qualified_name}, which a decorator has made: only functions of the top '
+                               'level of a module can be made again')
+        return value
+
     def code_in_file(self, filename: str, code_name: str, line: int) -> CodeType:
         """The code of a lambda, an inner function or any other, by its place.
 
@@ -225,14 +262,7 @@ class ProgramCode:
         if known is not None and (known.co_filename, known.co_qualname, known.co_firstlineno) == (filename, code_name, line):
             return known
         path = self._path_of(filename)
-        _require_program_file(str(path))
-        if filename not in self._codes:
-            self._note(str(path))
-            try:
-                self._codes[filename] = compile(self._text(filename, path), str(path), 'exec', dont_inherit=True)
-            except SyntaxError as error:
-                raise CommandError(f'{path}: line {error.lineno} is no Python: {error.msg}') from None
-        found = [code for code in _inner_codes(self._codes[filename]) if code.co_qualname == code_name]
+        found = self._codes_named(filename, code_name)
         exact = [code for code in found if code.co_firstlineno == line]
         if len(exact) == 1 or len(found) == 1:
             return (exact or found)[0]
@@ -244,6 +274,26 @@ class ProgramCode:
                                'own, and record again')
         raise CommandError(f'{code_name} of line {line} was moved in {path}, which has it at lines {lines}: it cannot be '
                            'told which of them it is')
+
+    def has_several(self, filename: str, code_name: str) -> bool:
+        """Whether a file has more than one function of a name.
+
+        Args:
+            filename: As the trace names it.
+            code_name: Qualified name in the code.
+        """
+        return len(self._codes_named(filename, code_name)) > 1
+
+    def _codes_named(self, filename: str, code_name: str) -> list[CodeType]:
+        path = self._path_of(filename)
+        _require_program_file(str(path))
+        if filename not in self._codes:
+            self._note(str(path))
+            try:
+                self._codes[filename] = compile(self._text(filename, path), str(path), 'exec', dont_inherit=True)
+            except SyntaxError as error:
+                raise CommandError(f'{path}: line {error.lineno} is no Python: {error.msg}') from None
+        return [code for code in _inner_codes(self._codes[filename]) if code.co_qualname == code_name]
 
     def object_named(self, module: str, name: str) -> Any:
         """A class, function or module that a value of the program names.

@@ -101,6 +101,8 @@ class ValueMaker:
             return self._object(parts, depth)
         if tag == tags.FUNCTION:
             return self._function(parts, depth)
+        if tag == tags.DECORATED:
+            return self._decorated(*parts)
         if tag == tags.ITSELF:
             return next(cell for code_name, cell in reversed(self._functions) if code_name == parts[0])
         if tag == tags.METHOD:
@@ -137,6 +139,9 @@ class ValueMaker:
         space = self._code.namespace(str(module), str(filename))
         known = self._code.function_of_module(space, str(qualified_name), str(code_name)) \
             if '<' not in str(qualified_name) or '<' not in str(code_name) else None
+        if known is not None and known.__code__.co_firstlineno != line and self._code.has_several(
+                str(filename), str(code_name)):
+            known = None                        # a script or notebook that has defined it again
         if known is not None and not (cells or defaults or keyword_defaults):
             return known
         code = known.__code__ if known is not None else self._code.code_in_file(str(filename), str(code_name), int(line))
@@ -153,6 +158,15 @@ class ValueMaker:
         own.cell_contents = function
         function.__kwdefaults__ = {str(name): self.make(part, str(name), depth) for name, part in keyword_defaults} or None
         return function
+
+    def _decorated(self, module: Any, qualified_name: Any, wrapped: Any) -> Any:
+        """What a decorator of a framework has made of the program's function: only the program can make it."""
+        while wrapped[0] == tags.DECORATED:
+            *_, wrapped = wrapped
+        tag, _, _, filename, line, *_ = wrapped
+        if tag != tags.FUNCTION:
+            raise ValueError('no function below a decorator')
+        return self._code.decorated(str(module), str(filename), str(qualified_name), int(line))
 
     def _cell(self, name: str, contents: dict[str, Any], depth: int) -> CellType:
         """A variable of a closure, empty if it was not kept."""

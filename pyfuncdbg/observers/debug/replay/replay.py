@@ -76,6 +76,7 @@ class Replayer:
                              for seed in seeds]
         self._state = trace.call_state(self._forward.number)
         self._host = load_host(call.site.host)
+        self._site_of(len)                      # refuses an op that calls no function
         script = next(iter(trace.info().argv), '') or self._forward.site.filename
         self.code = ProgramCode(self._state.folder, script, _live_code(trace, self._forward),
                                 _stored_sources(trace, self._forward) if trust else None)
@@ -107,14 +108,18 @@ class Replayer:
         if function is MISSING or not callable(function):
             why = self.maker.missing.get('the function', 'it is no function')
             raise CommandError(f'{site.function} cannot be made again: {why}')
-        types = [str(name) for name in site.attrs.get('Tout', ())]
-        try:
-            made = self._host.replay_site(site.op_type, function, types, bool(site.outputs), self._forward is not self.call)
-        except (ValueError, KeyError) as error:
-            raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {error}') from None
+        made = self._site_of(function)
         if obstacle := repeat_obstacle(made):
             raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {obstacle}')
         return made
+
+    def _site_of(self, function: Callable[..., Any]) -> CallSite:
+        site = self._forward.site
+        types = [str(name) for name in site.attrs.get('Tout', ())]
+        try:
+            return self._host.replay_site(site.op_type, function, types, bool(site.outputs), self._forward is not self.call)
+        except (ValueError, KeyError, TypeError) as error:
+            raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {error}') from None
 
     @contextlib.contextmanager
     def in_recorded_state(self) -> Iterator[CallSite]:
@@ -204,7 +209,11 @@ class Replayer:
 
     def _explain(self, error: BaseException | None) -> None:
         """Refuse a result that only comes of what the trace does not hold."""
-        name = getattr(error, 'name', None) if isinstance(error, NameError | AttributeError) else None
+        while error is not None and not isinstance(error, NameError | AttributeError):
+            error = error.__cause__             # a framework has raised its own error of it
+        name = getattr(error, 'name', None)
+        if isinstance(error, NameError) and isinstance(name, str) and (line := self.code.line_of_main(name)):
+            self.maker.missing.setdefault(name, f'line {line} of the script makes it, which replay does not run')
         if isinstance(name, str) and name in self.maker.missing:
             raise CommandError(
                 f'{self._forward.site.function} uses {name}, which a trace cannot hold ({self.maker.missing[name]}). Replay '

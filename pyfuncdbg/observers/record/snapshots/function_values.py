@@ -201,6 +201,8 @@ def _global_names(function: FunctionType) -> Iterator[tuple[str, dict[str, Any],
 def read_globals(function: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
     """The global variables with data that a function of the program reads, itself or in functions that it calls.
 
+    Functions of the main module count too: a notebook or a script may define one of that name again.
+
     Args:
         function: As for `program_functions`.
 
@@ -211,8 +213,11 @@ def read_globals(function: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
     for one in program_functions(function):
         for module, space, name in _global_names(one):
             value = space[name]
-            if (id(space), name) in seen or isinstance(value, _NO_DATA):
+            if (id(space), name) in seen or (isinstance(value, _NO_DATA) and not _may_be_defined_again(value, module)):
                 continue
             seen.add((id(space), name))
             yield module, space, name
 
+
+def _may_be_defined_again(value: Any, module: str) -> bool:
+    return type(value) is FunctionType and module == '__main__' and value.__module__ == '__main__'

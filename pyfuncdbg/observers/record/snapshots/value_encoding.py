@@ -27,9 +27,9 @@ _IN_64_BITS = range(-(1 << 63), 1 << 63)
 PLAIN, INTEGER, COMPLEX, ARRAY, SCALAR, TENSOR = 'v', 'i', 'c', 'a', 'g', 'tensor'
 LIST, TUPLE, SET, FROZENSET, DICT = 'l', 't', 's', 'f', 'd'
 OBJECT, NAMED, FUNCTION, METHOD, PARTIAL, GENERATOR = 'object', 'name', 'function', 'method', 'partial', 'rng'
-ITSELF, UNKNOWN = 'itself', '?'
-"""Tags of encoded values: the first element of each. ITSELF is a function in its own closure, by qualified name; an UNKNOWN
-says its type and why it was not kept."""
+ITSELF, DECORATED, UNKNOWN = 'itself', 'decorated', '?'
+"""Tags of encoded values: the first element of each. ITSELF is a function in its own closure, by qualified name; DECORATED a
+framework's wrapper of a function of the program, by name, with that; an UNKNOWN says its type and why it was not kept."""
 _CONTAINERS: dict[type, str] = {list: LIST, tuple: TUPLE, set: SET, frozenset: FROZENSET}
 _NAMED = (types.BuiltinFunctionType, np.ufunc, type, types.ModuleType)
 
@@ -121,8 +121,12 @@ class ValueEncoder:
     def _function(self, function: FunctionType, depth: int) -> list[Any]:
         """A function by module, name and place, with what its closure and defaults hold."""
         code = original_code(function.__code__)
+        wrapped = vars(function).get('__wrapped__')
+        is_foreign = is_library(code.co_filename) or is_machinery(code.co_filename)
+        if is_foreign and type(wrapped) is FunctionType:
+            return [DECORATED, str(function.__module__ or ''), str(function.__qualname__), self.encode(wrapped, depth)]
         cells = []
-        if not (is_library(code.co_filename) or is_machinery(code.co_filename)):
+        if not is_foreign:
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
                 cells.append([name, self._cell(cell, depth)])
         return [FUNCTION, str(function.__module__ or ''), str(qualified_name_of(function) or function.__name__),

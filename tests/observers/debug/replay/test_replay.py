@@ -231,3 +231,53 @@ def test_backward_steps_of_python_functions_are_replayed_and_of_others_refused(t
         op = next(iter(trace.calls(kind='op')))
         with pytest.raises(CommandError, match='a node of the graph'):
             op.replay()
+
+
+SCRIPT = '''
+import numpy as np
+from pyfuncdbg import tf
+
+
+def helper(x):
+    return x + 1
+
+
+def body(x):
+    return helper(x) * 2
+
+
+tf.numpy_function(body, [1.0], tf.float64, name='first')
+
+
+def helper(x):
+    return x + 100
+
+
+def body(x):
+    return helper(x) * 3
+
+
+tf.numpy_function(body, [1.0], tf.float64, name='second')
+if __name__ == '__main__':
+    import math as mathematics
+
+    def inner(x):
+        return mathematics.floor(x) + 0.5
+
+    tf.numpy_function(inner, [1.7], tf.float64, name='guarded')
+    table = dict(zip('ab', range(2)))
+    handle = open(__file__)
+    tf.numpy_function(lambda x: x + table['b'], [1.0], tf.float64, name='kept')
+    tf.numpy_function(lambda x: x + handle.fileno(), [1.0], tf.float64, name='lost')
+'''
+
+
+def test_names_that_a_script_defines_twice_or_in_a_block_are_those_of_the_call(tmp_path: Path) -> None:
+    (tmp_path / 'train.py').write_text(SCRIPT)
+    assert python(tmp_path, '-m', 'pyfuncdbg', 'run', '--record', 't.pfd', 'train.py').returncode == 0
+    found = json.loads(python(tmp_path, '-c', REPLAY_ALL, 't.pfd').stdout)
+    by_name = {label.partition('[')[0]: (verdict, why) for label, verdict, why, _ in found.values()}
+    assert {name: verdict for name, (verdict, _) in by_name.items()} == {
+        'first': 'same', 'second': 'same', 'guarded': 'same', 'kept': 'same', 'lost': 'refused'}
+    assert 'uses handle, which a trace cannot hold' in by_name['lost'][1]
+    assert 'line 35 makes it only where the script runs' in by_name['lost'][1]

@@ -38,7 +38,7 @@ def replay_site(op_type: str, function: Callable[..., Any], types: Sequence[str]
         ValueError: An op of this type calls no Python function, or has no gradient.
     """
     if op_type not in (EAGER, NUMPY, STATELESS):
-        raise ValueError(f'{op_type} calls no Python function')
+        raise ValueError(f'{op_type} is none of py_function, numpy_function and py_func')
     dtypes = [as_dtype(name) for name in types]
     if is_gradient:
         if op_type != EAGER:
