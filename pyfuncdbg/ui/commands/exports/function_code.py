@@ -19,6 +19,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.local_source import candidate
+from pyfuncdbg.observers.record.sources.source_text import FileText
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.exports.held_function import HeldFunction
 from pyfuncdbg.ui.commands.exports.random_state_code import random_states
@@ -127,7 +128,7 @@ class FunctionCodes:
             _refuse_misfit(site, definition, inputs)
         first, *rest = name.split('.')
         own = self._own_name(first, (folder, module))
-        remarks = (_main_remark(site.filename),) if is_main else ()
+        remarks = _main_remarks(site.filename, self._trace.source(site.filename)) if is_main else ()
         imports, assignment = _import_lines(folder, module, first, own, site.filename)
         code = FunctionCode('.'.join([own, *rest]), imports, assignment,
                             '' if folder in _INSTALLED or 'site-packages' in folder else folder,
@@ -219,10 +220,29 @@ class FunctionCodes:
         return FunctionCode(name, (*source.imports, *self._imports), source.definition(name), remarks=(remark, *missing))
 
 
-def _main_remark(filename: str) -> str:
+def _main_remarks(filename: str, source: FileText) -> tuple[str, ...]:
+    """What importing the program itself would run; nothing where its text is known to define names only."""
     name = one_line(PurePath(filename).name, 60)
-    return (f'{name} was the program itself: importing it runs its statements, so what trains belongs under '
-            "`if __name__ == '__main__':`.")
+    rule = "belongs under `if __name__ == '__main__':`."
+    try:
+        if source.missing or not source.lines:
+            raise ValueError('not all of it is known')
+        statements = ast.parse('\n'.join(source.lines.get(i, '') for i in range(1, max(source.lines) + 1))).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return (f'{name} was the program itself: importing it runs its statements, so what trains {rule}',)
+    running = next((each for each in statements if not _defines_only(each)), None)
+    return () if running is None else (
+        f'{name} was the program itself: importing it runs line {running.lineno}, which {rule}',)
+
+
+def _defines_only(statement: ast.stmt) -> bool:
+    """Whether a statement of a module only gives names values, or is guarded."""
+    if isinstance(statement, ast.If):
+        return 'Name' in ast.dump(statement.test) and "'__name__'" in ast.dump(statement.test)
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+                      | ast.Assign | ast.AnnAssign | ast.Pass)
 
 
 def _definition_of(site: SiteRecord) -> _Definition:

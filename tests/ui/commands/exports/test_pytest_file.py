@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -324,20 +325,37 @@ def test_values_beside_a_test_are_not_replaced(trace: Path, tmp_path: Path) -> N
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [('test_it.npz', 'mine')]
 
 
+PROGRAM = '''"""A program."""
+import numpy as np, sys
+rate = 2
+def half(x): return x / rate
+def train():
+    import pyfuncdbg
+    from pyfuncdbg import tf
+    with pyfuncdbg.record('main.pfd'):
+        tf.numpy_function(half, [np.ones(2)], tf.float64)
+if __name__ == '__main__':
+    train()
+'''
+
+
 def test_the_program_itself_is_imported_by_name(tmp_path: Path) -> None:
-    program = ('import numpy as np, sys\ndef half(x): return x / 2\n'
-               "if __name__ == '__main__':\n    import pyfuncdbg\n    from pyfuncdbg import tf\n"
-               "    with pyfuncdbg.record('main.pfd'):\n        tf.numpy_function(half, [np.ones(2)], tf.float64)\n")
-    (tmp_path / 'my-train.py').write_text(program)
+    script = tmp_path / 'my-train.py'
     (tmp_path / 'tests').mkdir()
-    subprocess.run([sys.executable, 'my-train.py'], cwd=tmp_path, check=True,
-                   env={'PYTHONPATH': str(Path(pyfuncdbg.__file__).parents[1])})
-    result = export(tmp_path / 'main.pfd', f'1 -o {tmp_path}/tests/test_half.py')
-    assert result.remarks == ("my-train.py was the program itself: importing it runs its statements, so what trains belongs "
-                              "under `if __name__ == '__main__':`.",)
-    assert "parent / '..'))" in (tmp_path / 'tests/test_half.py').read_text()
-    code, said = run_pytest(tmp_path / 'tests')
-    assert code == 0, said
+    env = {'PYTHONPATH': str(Path(pyfuncdbg.__file__).parents[1])}
+    for text, remarks in ((PROGRAM, ()), (PROGRAM.replace("if __name__ == '__main__':\n    train()", 'train()'), (
+            "my-train.py was the program itself: importing it runs line 10, which belongs under `if __name__ == "
+            "'__main__':`.",))):
+        script.write_text(text)
+        subprocess.run([sys.executable, script.name], cwd=tmp_path, check=True, env=env)
+        result = export(tmp_path / 'main.pfd', f'1 -o {tmp_path}/tests/test_half.py')
+        assert result.remarks == remarks
+        assert "parent / '..'))" in (tmp_path / 'tests/test_half.py').read_text()
+        code, said = run_pytest(tmp_path / 'tests')
+        assert (code == 0) == (not remarks), said           # what is not guarded runs, and needs us
+        shutil.rmtree(tmp_path / 'main.pfd')
+        for file in (tmp_path / 'tests').glob('test_half.*'):
+            file.unlink()
 
 
 def test_no_text_of_a_trace_becomes_code(trace: Path, tmp_path: Path) -> None:
