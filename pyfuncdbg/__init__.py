@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload  # noqa: E402
 
 from pyfuncdbg.hooks.public_function import hide_own_frames as _for_program  # noqa: E402
 from pyfuncdbg.observers.record.display import set_display as _show_with  # noqa: E402
-from pyfuncdbg.observers.record.replay_slot import set_replay as _replay_with  # noqa: E402
+from pyfuncdbg.observers.record.replay_slot import set_audit as _audit_with, set_replay as _replay_with  # noqa: E402
 from pyfuncdbg.ui.prompt import breakpoint_builtin as _breakpoint_builtin  # noqa: E402
 from pyfuncdbg.ui.prompt.breakpoint_builtin import stop as breakpoint  # noqa: E402
 from pyfuncdbg.ui.prompt.front_ends import debugpy as _debugpy  # noqa: E402
@@ -244,6 +244,11 @@ def _replayed(trace: Trace, call: Any, **options: Any) -> Any:
     return importlib.import_module('pyfuncdbg.ui.commands.replay').replay_call(trace, call, **options)
 
 
+def _audited(trace: Trace, **options: Any) -> Any:
+    """An audit of recorded functions, by what finds the program's functions and hosts."""
+    return importlib.import_module('pyfuncdbg.ui.commands.audit').audit_trace(trace, **options)
+
+
 def _displayed(thing: Any) -> dict[str, str]:
     from pyfuncdbg.ui.ipython.displays import bundle
     return bundle(thing)
@@ -251,6 +256,7 @@ def _displayed(thing: Any) -> dict[str, str]:
 
 _show_with(_displayed)
 _replay_with(_replayed)
+_audit_with(_audited)
 _debugpy.watch()
 if 'IPython' in sys.modules:
     from pyfuncdbg.ui.ipython import stub as _stub

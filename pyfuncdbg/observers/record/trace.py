@@ -20,6 +20,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, TraceError, nearest
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.op_cost import OpCost
+from pyfuncdbg.observers.record import replay_slot
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, group
@@ -576,6 +577,40 @@ class Trace:
             rows = rows[np.argsort(~calls['ordinal'][rows], kind='stable')]
             return [self._reading.call(row) for row in rows[:limit].tolist()]
         return self._answer(ask)
+
+    def spread_calls(self, site: SiteRecord, limit: int) -> list[CallRecord]:
+        """Calls of one site from all of the recording: the first, the last, and others at equal distances.
+
+        Args:
+            site: The site.
+            limit: How many at most.
+
+        Returns:
+            The calls in order of their start; only those that ended.
+        """
+        def ask() -> list[CallRecord]:
+            calls = self._reading.calls()
+            rows = self._rows(CallFilter(process=site.process))
+            rows = rows[calls['site'][rows] == site_key(site.process, site.id)]
+            places = np.unique(np.linspace(0, max(len(rows) - 1, 0), min(limit, len(rows))).astype(np.int64))
+            return [call for row in rows[places].tolist() if (call := self._reading.call(row)).duration is not None]
+        return self._answer(ask)
+
+    def audit(self, site: str = '', *, calls: int = 5, trust: bool = False) -> Any:
+        """Find out what the recorded functions do beside computing outputs of inputs, by replays of some of their calls.
+
+        Args:
+            site: Glob on node name, op type or function name; '' for all.
+            calls: How many calls of each are replayed at most: the first, the last, and others between.
+            trust: Run the source that the trace holds where no file has the function.
+
+        Returns:
+            An `Audit`: of each site its `purity` ('pure', 'not pure' or 'not known') and its `findings`.
+
+        Raises:
+            CommandError: No site matches.
+        """
+        return replay_slot.audit(self, site=site, calls=calls, trust=trust)
 
     def spans_during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None,
                      run: int | None = None, limit: int = 5_000) -> tuple[int, list[SpanRecord]]:

@@ -27,6 +27,7 @@ _MODULES = (
     ('doctor', 'doctor'),
     ('profile', 'lp list_profile'),
     ('replay', 'replay'),
+    ('audit', 'audit'),
     ('diff', 'diff'),
     ('export', 'export'),
     ('record', 'record'),

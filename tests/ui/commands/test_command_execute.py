@@ -22,7 +22,7 @@ from pyfuncdbg.ui.views.sample_trace import sample
 
 LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'doctor', 'help', 'graph',
          'ni norm', 'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'diff --calls 1 2', 'timeline', 'habits']
-ELSEWHERE = ('eval', 'tape', 'check', 'export', 'replay', 'alias', 'unalias')        # see their own files
+ELSEWHERE = ('eval', 'tape', 'check', 'export', 'replay', 'audit', 'alias', 'unalias')        # see their own files
 
 
 def text(line, context):

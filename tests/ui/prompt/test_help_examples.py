@@ -95,6 +95,7 @@ AT_A_NODE = (
     'doctor', 'doctor --kind leak', 'diff good.pfd', 'diff good.pfd --ignore time,print --ulp 2', 'diff --runs 2 3',
     'diff --calls norm[3] norm[4]', 'export chrome', 'export csv -o calls.csv', 'export npz norm[3] -o norm.npz',
     'export pytest norm[3]', 'replay 17', 'replay norm[3] --times 20', "replay 17 --change 'x = x[:3]'",
+    'audit', 'audit norm', "audit 'layer*' -n 20",
     'lp', 'lp --by line --file train.py', 'info', 'record', 'record off', 'record on',
     'threads', 'stop', 'bt',
     'w --locals', 'up', 'down', 'list', 'source norm', 'norm?', 'norm??', 'pinfo2 norm', 'pinfo np.linalg.norm',

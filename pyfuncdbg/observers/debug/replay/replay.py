@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from pyfuncdbg.observers.debug.replay.replay_verdict import Replay, ReplayedCall
 from pyfuncdbg.observers.debug.replay.state_in_force import StateInForce
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, repeat_obstacle
 from pyfuncdbg.observers.record import live_sites
+from pyfuncdbg.observers.record.index.state_records import CallState
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -40,6 +41,16 @@ if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.debugger import Debugger
 
 _NAMES_OF_ARGUMENTS = '_arguments'
+
+
+class ReplayObserver(Protocol):
+    """Observes an execution, on its thread."""
+
+    def watch(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Give what is called instead of the function, and calls it."""
+
+    def on_end(self, drawn: tuple[str, ...]) -> None:
+        """Called when the function has ended, before its state is put back, with the generators of modules it drew from."""
 
 
 LoadHost = Callable[[str], Host]
@@ -54,16 +65,17 @@ class Replayer:
         call: The call: of a Python function, or a backward step of one.
         load_host: Gives the host.
         trust: Whether functions that no file has may be taken from the trace.
+        state: The state it begins in, if not the one that was recorded.
 
     Attributes:
-        site: Where its function is called again.
         code: The program's code.
 
     Raises:
         CommandError: It cannot be replayed; why, and what to do.
     """
 
-    def __init__(self, trace: Trace, call: CallRecord, load_host: LoadHost, trust: bool = False) -> None:
+    def __init__(self, trace: Trace, call: CallRecord, load_host: LoadHost, trust: bool = False,
+                 state: CallState | None = None) -> None:
         self.trace = trace
         self.call = call
         forward = _forward_call(trace, call)
@@ -74,7 +86,7 @@ class Replayer:
             seeds = call.inputs[:len(forward.outputs)]
             self._arrays += [None if seed.absent else recorded_inputs(replace(call, inputs=(seed,)))[0]
                              for seed in seeds]
-        self._state = trace.call_state(self._forward.number)
+        self._state = trace.call_state(self._forward.number) if state is None else state
         self._host = load_host(call.site.host)
         self._site_of(len)                      # refuses an op that calls no function
         script = next(iter(trace.info().argv), '') or self._forward.site.filename
@@ -94,8 +106,11 @@ class Replayer:
     def __exit__(self, *error: object) -> None:
         self.code.close()
 
-    def make_site(self) -> CallSite:
+    def make_site(self, watch: Callable[[Any], Any] = lambda function: function) -> CallSite:
         """A site with the function, its closure and its object made anew.
+
+        Args:
+            watch: Gives what is called instead of the function.
 
         Returns:
             The site.
@@ -108,7 +123,8 @@ class Replayer:
         if function is MISSING or not callable(function):
             why = self.maker.missing.get('the function', 'it is no function')
             raise CommandError(f'{site.function} cannot be made again: {why}')
-        made = self._site_of(function)
+        made = self._site_of(watch(function))
+        made.function = function
         if obstacle := repeat_obstacle(made):
             raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {obstacle}')
         return made
@@ -122,10 +138,10 @@ class Replayer:
             raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {error}') from None
 
     @contextlib.contextmanager
-    def in_recorded_state(self) -> Iterator[CallSite]:
-        """A block with the recorded state in force; gives a new site."""
+    def in_recorded_state(self, watch: Callable[[Any], Any] = lambda function: function) -> Iterator[CallSite]:
+        """A block with the recorded state in force; gives a new site, as `make_site`."""
         with self._in_force.around():
-            site = self.make_site()
+            site = self.make_site(watch)
             with self._in_force.globals_in_force():
                 self._in_force.begin()
                 yield site
@@ -160,7 +176,26 @@ class Replayer:
                             if array is not None])
         function, files = self._forward.site.function, tuple(self.code.files)
         return Replay(self.call, function, files, verdict_of(executions), executions, change, changed, inputs,
-                      self._source_difference(), self._remarks(), results[0][0].error)
+                      self._source_difference(), self.remarks(), results[0][0].error)
+
+    def observe(self, observer: ReplayObserver) -> RepeatedResult:
+        """Execute the function once under observation.
+
+        Args:
+            observer: Observes it.
+
+        Returns:
+            The result.
+
+        Raises:
+            CommandError: As `run`.
+        """
+        with self.in_recorded_state(observer.watch) as site, repeat_calls(site) as repeater, self._in_force.around():
+            self._in_force.begin()
+            result = repeater.make(_copies(self._arrays))
+            observer.on_end(self._in_force.drawn())
+        self._explain(result.error)
+        return result
 
     def _execute(self, arrays: Sequence[Any], change: str = '') -> tuple[tuple[RepeatedResult, bool], list[Any]]:
         with self.in_recorded_state() as site:
@@ -171,7 +206,7 @@ class Replayer:
             with repeat_calls(site) as repeater, self._in_force.around():
                 self._in_force.begin()
                 result = repeater.make(_copies(own))
-                drew = self._in_force.drew()
+                drew = bool(self._in_force.drawn())
         self._explain(result.error)
         return (result, drew), own
 
@@ -201,11 +236,11 @@ class Replayer:
                 raise CommandError('the replay was aborted') from None
             except Exception as raised:         # of the program's function: a result here
                 error = raised
-            drew = self._in_force.drew()
+            drew = bool(self._in_force.drawn())
         self._explain(error)
         execution = self._judged(RepeatedResult(outputs, error, (), ()), drew)
         return Replay(self.call, self._forward.site.function, tuple(self.code.files), execution.verdict, (execution,),
-                      source=self._source_difference(), remarks=self._remarks(), error=error)
+                      source=self._source_difference(), remarks=self.remarks(), error=error)
 
     def _explain(self, error: BaseException | None) -> None:
         """Refuse a result that only comes of what the trace does not hold."""
@@ -229,7 +264,8 @@ class Replayer:
             return None
         return SourceDifference(site.function, (site.filename, site.line), (site.source, now))
 
-    def _remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
+        """What could not be restored."""
         stale = [f'{name} is as it was at an earlier call: it is too large to be kept at each'
                  for name in self._state.unwatched]
         return tuple(dict.fromkeys([*self._in_force.remarks, *stale]))

@@ -156,7 +156,11 @@ def array_record(name: str, array: np.ndarray) -> TensorRecord:
 
 
 def error_text(error: BaseException) -> str:
-    """An exception as 'Class: message'."""
+    """An exception as 'Class: message'.
+
+    Args:
+        error: Of an execution.
+    """
     return f'{type(error).__name__}: {error}'[:_LONGEST_MESSAGE]
 
 

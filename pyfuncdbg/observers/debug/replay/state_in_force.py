@@ -56,9 +56,10 @@ class StateInForce:
         """Whether the states of the random generators were kept."""
         return self._state.generators is not None
 
-    def drew(self) -> bool:
-        """Whether the global generators or those of eager ops were drawn from since `begin`."""
-        return bool(self._marks != self._mark())
+    def drawn(self) -> tuple[str, ...]:
+        """The generators of modules that were drawn from, or seeded, since `begin`; 'ops' for those of eager ops."""
+        return tuple([name for name, before, now in zip((*_GENERATORS, 'ops'), self._marks, self._mark(), strict=True)
+                      if before != now])
 
     def _mark(self) -> Any:
         return *[reader.mark() for reader in self._readers], self._host.op_draws
