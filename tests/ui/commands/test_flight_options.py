@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pyfuncdbg
@@ -79,14 +80,31 @@ def test_levels_and_a_sample_of_the_command_line(tmp_path: Path) -> None:
         assert {call.inputs[0].level for call in trace.calls()} == {'full'}
 
 
+def test_a_signal_switches_the_recording_of_a_program(tmp_path: Path) -> None:
+    (tmp_path / 'prog.py').write_text(PROGRAM.replace('for number', """
+import os, signal, time
+from pyfuncdbg.observers.record.recording_switch import recordings
+
+def switched(off):
+    os.kill(os.getpid(), signal.SIGUSR1)
+    while recordings()[0].is_paused is not off: time.sleep(0.01)
+
+for number""", 1).replace('    tf.numpy', '    if number in (10, 20): switched(number == 10)\n    tf.numpy'))
+    done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--signal', 'prog.py', '30'], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=60, env=ENVIRONMENT, check=False)
+    assert (done.returncode, done.stdout) == (0, 'done\n')
+    assert 'recording is off, by SIGUSR1' in done.stderr and 'recording was off from' in done.stderr
+    with Trace.open(tmp_path / 'prog.pfd') as trace:
+        assert [call.inputs[0].to_numpy()[0] for call in trace.calls()] == [*range(10), *range(20, 30)]
+
+
 def test_the_same_in_a_program(tmp_path: Path) -> None:
     recorder = pyfuncdbg.record(tmp_path / 'x.pfd', keep_on='has_nan(out)', before=3, after=1, keep_most=2)
     assert isinstance(recorder, FlightRecorder)
     from pyfuncdbg import tf
     with recorder:
-        import numpy as np
         for number in range(10):
-            tf.numpy_function(lambda x: np.sqrt(5 - x), [np.float64(number)], tf.float64)
+            tf.numpy_function(lambda x: np.float64('nan') if x > 5 else x, [np.float64(number)], tf.float64)
     (path,) = recorder.traces
     with Trace.open(path) as trace:
         assert [call.inputs[0].to_numpy() for call in trace.calls()] == [3, 4, 5, 6, 7, 8, 9]

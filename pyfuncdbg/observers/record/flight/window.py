@@ -18,6 +18,8 @@ from pyfuncdbg.observers.record.log.writer import Writer
 from pyfuncdbg.observers.record.records import TRIP
 
 _MOST_NOTES = 100
+_MARGIN = 1e-5
+"""Seconds between two looks at two clocks: no call begins before its trace."""
 
 
 class FlightWindow:
@@ -55,8 +57,9 @@ class FlightWindow:
         self.is_broken = False
         backlog = ring.calls.backlog
         began = [*[row.started for row in list(backlog.rows)], *[call.started for call, *_ in backlog.running_calls()]]
-        age = perf_counter_ns() - min(began, default=perf_counter_ns())
-        self.path, is_new = create_trace(path, 'number', budget[0], time() - age / 1e9)
+        wall, clock = time(), perf_counter_ns()
+        age = (clock - min(began, default=clock)) / 1e9
+        self.path, is_new = create_trace(path, 'number', budget[0], wall - age - _MARGIN)
         self.path = self.path.resolve()
         try:
             self.writer = Writer(self.path, budget[1], backlog, ring.calls.snapshots, facts, Notices(), self._break)
@@ -86,7 +89,7 @@ class FlightWindow:
         self._trips += 1
         self.left = self._after
         if self._trips == 1:
-            self._first = call.id, f'{call.site.name}[{call.ordinal}]'
+            self._first = f'{f"call #{call.id}" if call.id > 0 else f"run #{-call.id}"} ({call.site.name}[{call.ordinal}])'
         if self._trips <= _MOST_NOTES:
             self._calls.backlog.notes.append([TRIP, perf_counter_ns(), {
                 'condition': self._condition, 'call': call.id, 'site': call.site.name, 'ordinal': call.ordinal,
@@ -100,10 +103,9 @@ class FlightWindow:
     def close(self) -> None:
         """Write the rest, close the trace and report it."""
         self.writer.close()
-        number, name = self._first
         again = f' and {self._trips - 1:,} more' if self._trips > 1 else ''
         after = self._after - max(self.left, 0)
-        say(f'kept {self._condition} at call #{number} ({name}){again}: {self.before:,} {_calls(self.before)} before, '
+        say(f'kept {self._condition} at {self._first}{again}: {self.before:,} {_calls(self.before)} before, '
             f'{after:,} {_calls(after)} after{" the last" if again else ""}, in {self.path}')
 
 

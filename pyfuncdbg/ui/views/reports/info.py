@@ -71,10 +71,14 @@ def pauses_line(pauses: Sequence[Pause]) -> str:
 def kept_line(trips: Sequence[Trip]) -> str:
     """'for has_nan(out) at #17 norm[3], #19 norm[4], with 200 calls before it': why a flight recorder wrote a trace."""
     first = trips[0]
-    places = ', '.join(f'#{trip.call} {one_line(trip.site, 40)}[{trip.ordinal}]' for trip in trips[:_LISTED_TRIPS])
+    places = ', '.join(f'{_number(trip)} {one_line(trip.site, 40)}[{trip.ordinal}]' for trip in trips[:_LISTED_TRIPS])
     more = f' and {len(trips) - _LISTED_TRIPS} more' if len(trips) > _LISTED_TRIPS else ''
     return (f'for {one_line(first.condition, 200)} at {places}{more}, with {count(first.before, "call")} before'
             f'{" the first" if len(trips) > 1 else " it"}')
+
+
+def _number(trip: Trip) -> str:
+    return f'#{trip.call}' if trip.call > 0 else f'run #{-trip.call}'
 
 
 def op_cost(cost: OpCost) -> str:
