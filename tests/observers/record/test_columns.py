@@ -1,6 +1,7 @@
 """Columns of numbers in records: of many records together as of each alone, and what no writer writes is refused."""
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import given, strategies as st
 from plain_host import wrapped
 
 from pyfuncdbg.observers.record.index.site_usage import _rank_keys
-from pyfuncdbg.observers.record.index.tables import Table
+from pyfuncdbg.observers.record.index.tables import UNFINISHED, Table, call_table
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch
 from pyfuncdbg.observers.record.log.call_batch import decode_msgpack
 from pyfuncdbg.observers.record.log.log_file import LogFrame, LogReader
@@ -57,33 +58,78 @@ def test_what_is_no_record_of_runs_is_refused(content: object) -> None:
         run_batch.decode(content)
 
 
-_APPENDED = st.lists(st.tuples(_NUMBERS, st.sampled_from(['array', 'constant', 'int']), st.floats(0, 1e300)), max_size=8)
+_APPENDED = st.lists(st.tuples(_NUMBERS, st.sampled_from(['array', 'constant', 'int'])), max_size=8)
 
 
-@given(_APPENDED)
-def test_a_table_holds_what_was_appended_in_whatever_form(appended: list[tuple[list[int], str, float]]) -> None:
-    table, expected = Table({'id': np.int64, 'other': np.int64}, lambda columns: np.arange(len(columns['id']))), []
+@given(_APPENDED, st.sampled_from([1, 3, 1_000]), st.data())
+def test_a_table_holds_what_was_appended_in_whatever_form(appended: list[tuple[list[int], str]], times: int,
+                                                          data: st.DataObject) -> None:
+    table, expected = Table({'id': np.int64, 'other': np.int64}, lambda columns: np.arange(len(columns['id']))), list[int]()
     views = []
-    for numbers, form, rows in appended:
+    for numbers, form in appended:
         same = form != 'array'
-        numbers = [numbers[0]] * len(numbers) if same else numbers
+        numbers = ([numbers[0]] * len(numbers) if same else numbers) * times
         column: int | np.ndarray = numbers[0]
         if form != 'int':
             column = np.broadcast_to(np.int64(numbers[0]), len(numbers)) if same else np.array(numbers, np.int64)
-        table.append(len(numbers), {'id': np.array(numbers, np.int64), 'other': column}, rows)
+        table.append(len(numbers), {'id': np.array(numbers, np.int64), 'other': column})
         expected += numbers
-        views.append((table.view(), list(expected)))
-    for view, numbers in views:                 # those that were given out before have not changed
-        assert view['other'].tolist() == view['id'].tolist() == numbers
+        views.append((table.view(), len(expected)))
+    whole = np.array(expected, np.int64)
+    for view, count in views:                   # those that were given out before have not changed
+        assert len(view['id']) == count
+        for column in (view['id'], view['other']):
+            assert np.array_equal(column.to_numpy(), whole[:count])
+            assert column.least() == whole[:count].min() and column.is_constant() == (len(set(expected[:count])) == 1)
+    if views:
+        some = st.integers(0, len(expected) - 1)
+        rows = np.array(data.draw(st.lists(some, max_size=min(9, len(expected) // 2))), np.int64)
+        assert view['id'][rows].tolist() == whole[rows].tolist()
+        assert [view['other'][row] for row in rows.tolist()] == whole[rows].tolist()
 
 
-def test_a_column_of_one_number_takes_no_memory_and_an_estimate_bounded_room() -> None:
-    table = Table({'id': np.int64, 'other': np.int64}, lambda columns: np.arange(len(columns['id'])))
-    for start in range(0, 4096, 512):
-        table.append(512, {'id': np.arange(start, start + 512), 'other': 7}, 1e300)
+def test_a_million_calls_take_little_memory() -> None:
+    """As a log gives them: numbers that grow, few sites, records of 512."""
+    table, count, rng = call_table(), 1 << 20, np.random.default_rng(1)
+    number = np.arange(count) + np.tile([1, -1], count // 2)
+    columns = {'process': 1, 'id': number + 1, 'run': number // 10, 'site': number % 9, 'ordinal': number // 9,
+               'thread': rng.integers(0, 4, count) << 23, 'started': number * 100_000, 'duration': 50_000 + number % 977,
+               'flags': np.where(number % 512 == 0, 1, 0), 'forward': 0, 'parent': 0, 'size': 16,
+               'position': number // 512 * 99_999, 'head': number // 512 * 512}
+    tracemalloc.start()
+    for start in range(0, count, 1 << 14):
+        table.append(1 << 14, {name: column if isinstance(column, int) else column[start:start + (1 << 14)]
+                               for name, column in columns.items()})
+    memory, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert memory < 24 * count
     view = table.view()
-    assert view['other'].strides == (0,) and view['other'].tolist() == [7] * 4096
-    assert view['id'].base.nbytes <= 16 * 8 * 4096
+    assert np.array_equal(view['id'][view.rows], np.arange(1, count + 1)) and view.rows.dtype == np.int32
+    for name, column in columns.items():
+        assert np.array_equal(view[name].to_numpy(), np.broadcast_to(column, count)), name
+
+
+@pytest.mark.parametrize('order', ['up', 'down', 'far', 'random', 'twice', 'processes'])
+def test_rows_are_those_that_count_in_order(order: str) -> None:
+    table, count, rng = call_table(), 200_000, np.random.default_rng(2)
+    ids = {'up': np.arange(count), 'down': np.arange(count)[::-1], 'far': np.roll(np.arange(count), 70_000),
+           'random': rng.permutation(count), 'twice': np.arange(count) // 2, 'processes': np.arange(count) % 60_000}[order]
+    ids = ids + 1
+    processes = 1 + np.arange(count) // 60_000 if order == 'processes' else np.ones(count, np.int64)
+    duration = rng.integers(-1, 2, count)
+    columns = dict.fromkeys(('run', 'site', 'ordinal', 'thread', 'started', 'flags', 'forward', 'parent', 'position', 'head',
+                             'size'), 0)
+    table.append(count, {**columns, 'process': processes, 'id': ids, 'duration': duration})
+    chosen: dict[tuple[int, int], int] = {}
+    for row, (process, id_, lasted) in enumerate(zip(processes.tolist(), ids.tolist(), duration.tolist(), strict=True)):
+        key = process, id_
+        if lasted != UNFINISHED or key not in chosen or duration[chosen[key]] == UNFINISHED:
+            chosen[key] = row
+    view = table.view()
+    assert view.rows.tolist() == [chosen[key] for key in sorted(chosen)]
+    for process, id_ in ((1, 1), (1, count // 2), (1, 60_000), (2, 7), (4, 20_000), (1, count + 1), (9, 1)):
+        assert view.row(process, id_) == chosen.get((process, id_))
+    assert view.nearest_ids(1, 5_000_000)[0] == max(id_ for process, id_ in chosen if process == 1)
 
 
 @given(st.lists(st.integers(-1 << 60, 1 << 60), min_size=1, max_size=6), st.data())

@@ -138,7 +138,7 @@ def test_the_calls_of_a_run_are_all_of_it_and_in_their_order(given_rows: list[tu
     table = call_table()
     for process, number, of_run in given_rows:
         zeros = dict.fromkeys(('site', 'ordinal', 'thread', 'started', 'duration', 'flags', 'forward', 'parent', 'position',
-                               'place', 'size'), 0)
+                               'head', 'size'), 0)
         table.append(1, {**zeros, 'process': process, 'id': number, 'run': of_run})
     calls = table.view()
     wanted = [row for row in calls.rows.tolist() if calls['run'][row] == run]

@@ -68,7 +68,7 @@ def group(reading: DecodedLog, run: int | None = None,
     """
     calls, runs = reading.calls(), reading.runs()
     rows = calls.rows if run is None else calls.rows_of_run(run)
-    own_runs = np.where(_in_eager_code(reading, calls, runs), 0, calls['run'])
+    own_runs = np.where(_in_eager_code(reading, calls, runs), 0, calls['run'].to_numpy())
     digests = no_digests(len(calls['id']))
     reading.digest(rows, digests, progress)
 
@@ -79,8 +79,8 @@ def group(reading: DecodedLog, run: int | None = None,
         known = own >= 0
         columns = [process[order], ids[order]]
         columns += [_taken(column, own, known) for column in (
-            own_runs, calls['parent'], calls['site'], calls['thread'])]
-        columns += [started[order], np.where(known, _taken(calls['duration'], own, known), UNFINISHED)]
+            own_runs, *(calls[name].to_numpy() for name in ('parent', 'site', 'thread')))]
+        columns += [started[order], np.where(known, _taken(calls['duration'].to_numpy(), own, known), UNFINISHED)]
         columns += [_taken(getattr(digests, name), own, known) for name in Digests.__slots__]
         return GroupedCalls(keys, np.searchsorted(groups[order], np.arange(len(keys) + 1)), rows[order], *columns)
 
@@ -142,17 +142,17 @@ def _plan_groups(reading: DecodedLog, processes: np.ndarray, plans: np.ndarray) 
 
 def _in_eager_code(reading: DecodedLog, calls: TableView, runs: TableView) -> np.ndarray:
     """Of all rows of calls, whether each is in no run that the program asked for."""
-    _, groups = _plan_groups(reading, runs['process'], runs['plan'])
-    rows = _find_rows(runs, calls['process'], calls['run'])
+    _, groups = _plan_groups(reading, runs['process'].to_numpy(), runs['plan'].to_numpy())
+    rows = _find_rows(runs, calls['process'].to_numpy(), calls['run'].to_numpy())
     return (rows < 0) | (_taken(groups, rows, rows >= 0) < 0)
 
 
 def _elements(runs: TableView, processes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """The elements of datasets in whose runs calls were made: calls of several threads come in any order."""
-    if (runs['element'] == NO_ELEMENT).all():
+    if (runs['element'].to_numpy() == NO_ELEMENT).all():
         return np.broadcast_to(np.int64(NO_ELEMENT), len(numbers))
     rows = _find_rows(runs, processes, numbers)
-    return np.where(rows >= 0, runs['element'][rows], NO_ELEMENT)
+    return np.where(rows >= 0, runs['element'].to_numpy()[rows], NO_ELEMENT)
 
 
 def _find_rows(table: TableView, processes: np.ndarray, ids: np.ndarray) -> np.ndarray:

@@ -120,14 +120,12 @@ class _LogIndexing:
         """Kind, place and summary of records of calls that are not in the table yet."""
         self._waiting_runs: list[tuple[int, tuple[int, list[Packed]]]] = []
         """Place and decoded content of records of runs that are not in the table yet."""
-        self._start = self._size = 0
         self.is_blob_finite = lru_cache(maxsize=4096)(self._is_finite)
 
     def run(self, reading: _ReadProgress | None) -> bool:
         log = self.log
         start = position = log.position
-        self._start, self._size = start, self.reader.size
-        if self._size < start > log_file.HEADER_SIZE:
+        if self.reader.size < start > log_file.HEADER_SIZE:
             raise StaleIndexError(f'{self.reader.path} is shorter than it was when it was indexed')
         try:
             for frame in self.reader.frames(start):
@@ -211,17 +209,16 @@ class _LogIndexing:
             self._note_damaged(calls[0][1], error)
         try:
             if runs:
-                self._index_runs([content for _, content in runs], runs[-1][0])
+                self._index_runs([content for _, content in runs])
         except (ValueError, MemoryError) as error:
             self._note_damaged(runs[0][0], error)
 
-    def _index_runs(self, batches: list[tuple[int, list[Packed]]], position: int) -> None:
+    def _index_runs(self, batches: list[tuple[int, list[Packed]]]) -> None:
         counts = [count for count, _ in batches]
         ids, plans, starts, elements = (columns.unpack(packed, counts) for packed in zip(
             *(packed for _, packed in batches), strict=True))
         self.index.runs.append(sum(counts), {'process': self.process, 'id': ids, 'plan': plans, 'element': elements,
-                                             'started': _clamp_times(starts) + self.log.offset},
-                               self._expected_rows(self.index.runs.count + sum(counts), position))
+                                             'started': _clamp_times(starts) + self.log.offset})
 
     def _index_calls(self, batches: list[tuple[int, int, BatchSummary]]) -> None:
         kinds, positions, summaries = zip(*batches, strict=True)
@@ -238,12 +235,7 @@ class _LogIndexing:
             **numbers, 'process': self.process, 'site': _site_keys(self.process, numbers['site']), 'started': started_at,
             'duration': lengths, 'flags': np.frombuffer(b''.join(summary.flags for summary in summaries), np.uint8),
             'size': _sizes([summary.sizes for summary in summaries], counts),
-            'position': np.repeat(positions, counts), 'place': np.arange(ends[-1]) - np.repeat(ends - counts, counts)},
-            self._expected_rows(self.index.calls.count + int(ends[-1]), positions[-1]))
-
-    def _expected_rows(self, rows: int, position: int) -> float:
-        """The expected number of rows, if the rest of the log is like the part before `position`."""
-        return rows * (self._size - self._start) / max(1, position - self._start)
+            'position': np.repeat(positions, counts), 'head': self.index.calls.count + np.repeat(ends - counts, counts)})
 
     def _is_bad(self, entry: Any) -> bool:
         try:

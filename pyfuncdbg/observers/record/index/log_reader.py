@@ -197,7 +197,8 @@ class DecodedLog:
             LostRecordError: It is not in the log any more.
         """
         calls = self.calls()
-        process, position, place = (int(calls[name][row]) for name in ('process', 'position', 'place'))
+        process, position, head = (calls[name][row] for name in ('process', 'position', 'head'))
+        place = row - head
         numbers = decode.CallNumbers(*(int(calls[name][row]) for name in decode.NUMBERS))
         site = self.site(int(calls['site'][row]))
         names: tuple[Sequence[str], Sequence[str]] = site.inputs, site.outputs
@@ -245,7 +246,8 @@ class DecodedLog:
         """
         calls = self.calls()
         rows = rows[np.lexsort((calls['position'][rows], calls['process'][rows]))]
-        processes, positions, places = (calls[name][rows] for name in ('process', 'position', 'place'))
+        processes, positions = calls['process'][rows], calls['position'][rows]
+        places = rows - calls['head'][rows]
         starts = np.flatnonzero(np.concatenate(([True], (positions[1:] != positions[:-1]) | (
             processes[1:] != processes[:-1])))) if len(rows) else np.empty(0, np.int64)
         for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=False):
@@ -295,7 +297,8 @@ class DecodedLog:
             LostRecordError: The call is not in the log any more.
         """
         calls = self.calls()
-        process, position, place = (int(calls[name][row]) for name in ('process', 'position', 'place'))
+        process, position, head = (calls[name][row] for name in ('process', 'position', 'head'))
+        place = row - head
         fields: dict[str, Any] = {}
         places = self._index.states.get(process)
         try:

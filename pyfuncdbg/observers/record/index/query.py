@@ -82,7 +82,8 @@ class CallFilter:
             Rows of the calls that pass, by (process, id).
         """
         rows: np.ndarray = calls.rows if self.run is None else calls.rows_of_run(self.run)
-        rows = rows[calls['id'][rows] < 0] if self.kind == 'run' else rows[calls['id'][rows] > 0]
+        if self.kind == 'run' or calls['id'].least() < 1:
+            rows = rows[calls['id'][rows] < 0] if self.kind == 'run' else rows[calls['id'][rows] > 0]
         for bit, flag in ((FAILED, self.failed), (BAD, self.bad), (PRINTED, self.printed),
                           (CHANGED, self.changed)):
             if flag is not None:

@@ -5,11 +5,12 @@ needs no lock and may run on any thread.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.record.index.column import Column, GrowingColumn
 
 SITE_BITS = 40
 """A site's key is `process << SITE_BITS | id`."""
@@ -18,12 +19,12 @@ UNFINISHED = -1
 """Duration of a call that had not returned when it was written."""
 
 MOST_ROWS = 1 << 26
-"""Rows of a table: of a log that claims more, the rest is damage. So many calls take 6 GB."""
+"""Rows of a table: of a log that claims more, the rest is damage. So many calls take 2 GB."""
 
-_FIRST = 1024
-_MOST_GROWTH = 16
+_SAMPLE = 256
+"""Rows of which one is in a first search for a call."""
 
-Columns = Mapping[str, np.ndarray]
+Columns = Mapping[str, Column]
 
 
 def site_key(process: int, site: int) -> int:
@@ -48,14 +49,15 @@ class TableView:
         rows: Row numbers of all of them, sorted by (process, id); as calls, runs have negative ids.
     """
 
-    __slots__ = ('_by_run', 'columns', 'rows')
+    __slots__ = ('_by_run', '_samples', 'columns', 'rows')
 
     def __init__(self, columns: Columns, rows: np.ndarray) -> None:
         self.columns = columns
         self.rows = rows
         self._by_run: tuple[np.ndarray, np.ndarray] | None = None
+        self._samples: tuple[np.ndarray, np.ndarray] | None = None
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str) -> Column:
         return self.columns[name]
 
     def row(self, process: int, id_: int) -> int | None:
@@ -111,56 +113,18 @@ class TableView:
         return sorted([i for i in ids if i > 0], key=lambda i: (abs(i - id_), i))[:most]
 
     def _insertion(self, process: int, id_: int) -> int:
-        processes, ids = self.columns['process'], self.columns['id']
-        low, high = 0, len(self.rows)
-        while low < high:
-            middle = (low + high) // 2
-            row = self.rows[middle]
-            if (int(processes[row]), int(ids[row])) < (process, id_):
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        if self._samples is None:
+            some = self.rows[::_SAMPLE]
+            self._samples = self.columns['process'][some], self.columns['id'][some]
+        start = max(0, _place(*self._samples, process, id_) - 1) * _SAMPLE
+        rows = self.rows[start:start + _SAMPLE + 1]
+        return start + _place(self.columns['process'][rows], self.columns['id'][rows], process, id_)
 
 
-class _Column:
-    """A growing column. As long as all of its numbers are the same it is that number and takes no memory: of a million
-    calls most have one process, no parent and no gradient."""
-
-    __slots__ = ('_kind', '_number', '_numbers')
-
-    def __init__(self, kind: type[np.generic]) -> None:
-        self._kind = kind
-        self._number: np.generic | None = None
-        self._numbers: np.ndarray | None = None
-
-    def write(self, rows: slice, room: int, numbers: np.ndarray | int) -> None:
-        """Append numbers in rows that begin where the column ends; an int, or an array of stride 0, is one for all of them.
-
-        Args:
-            room: Length of the array, where a longer one is made.
-        """
-        constant = isinstance(numbers, int) or numbers.strides == (0,)
-        if constant and self._numbers is None:
-            number = self._kind(numbers if isinstance(numbers, int) else numbers[0])
-            if self._number is None or self._number == number:
-                self._number = number
-                return
-        if self._numbers is None or len(self._numbers) < rows.stop:
-            # Views that were given out keep the memory they have.
-            larger = np.empty(room, self._kind)
-            if self._numbers is not None:
-                larger[:rows.start] = self._numbers[:rows.start]
-            elif self._number is not None:
-                larger[:rows.start] = self._number
-            self._numbers = larger
-        self._numbers[rows] = numbers
-
-    def first(self, count: int) -> np.ndarray:
-        """The first so many numbers, read-only where they are one."""
-        if self._numbers is not None:
-            return self._numbers[:count]
-        return np.broadcast_to(self._kind() if self._number is None else self._number, count)
+def _place(processes: np.ndarray, ids: np.ndarray, process: int, id_: int) -> int:
+    """How many are below (process, id), of those in this order."""
+    low, high = (int(np.searchsorted(processes, process, side)) for side in ('left', 'right'))
+    return low + int(np.searchsorted(ids[low:high], id_))
 
 
 class Table:
@@ -173,32 +137,26 @@ class Table:
 
     def __init__(self, types: Mapping[str, type[np.generic]], select_rows: Callable[[Columns], np.ndarray]) -> None:
         self.count = 0
-        self._room = _FIRST
-        self._columns = {name: _Column(kind) for name, kind in types.items()}
+        self._columns = {name: GrowingColumn(kind) for name, kind in types.items()}
         self._standing = select_rows
         self._view: TableView | None = None
         self._lock = new_lock()
 
-    def append(self, rows: int, columns: Mapping[str, np.ndarray | int], expected: float = 0) -> None:
+    def append(self, rows: int, columns: Mapping[str, np.ndarray | int]) -> None:
         """Append rows, by column.
 
         Args:
             rows: How many.
             columns: By name; a number means a column full of it.
-            expected: An estimate of the final number of rows: columns that only grow by doubling are copied, and each of
-                their pages is made, twice.
 
         Raises:
             ValueError: There would be too many.
         """
-        added = slice(self.count, self.count + rows)
-        if added.stop > MOST_ROWS:
+        if self.count + rows > MOST_ROWS:
             raise ValueError(f'more than {MOST_ROWS:,} rows')
-        if self._room < added.stop:             # logs may be hostile: do not trust the estimate
-            self._room = max(added.stop, 2 * self._room, int(min(expected, _MOST_GROWTH * added.stop, MOST_ROWS)))
         for name, column in self._columns.items():
-            column.write(added, self._room, columns[name])
-        self.count = added.stop
+            column.append(rows, columns[name])
+        self.count += rows
 
     def view(self) -> TableView:
         """The rows so far.
@@ -209,7 +167,7 @@ class Table:
         with self._lock:
             view = self._view
             if view is None or len(view['id']) != self.count:
-                columns = {name: column.first(self.count) for name, column in self._columns.items()}
+                columns = {name: column.view() for name, column in self._columns.items()}
                 view = self._view = TableView(columns, self._standing(columns))
             return view
 
@@ -217,12 +175,14 @@ class Table:
 def call_table() -> Table:
     """An empty table of calls; of several records of one call the last finished one counts, else the last.
 
+    `position` is that of a record of calls in its log, `head` the row of the first of them.
+
     Returns:
         The table.
     """
     return Table({'process': np.uint32, 'id': np.int64, 'run': np.int64, 'site': np.int64, 'ordinal': np.int64,
                   'thread': np.int64, 'started': np.int64, 'duration': np.int64, 'flags': np.uint8, 'forward': np.int64,
-                  'parent': np.int64, 'position': np.int64, 'place': np.uint16, 'size': np.int64}, _last_finished_rows)
+                  'parent': np.int64, 'position': np.int64, 'head': np.int64, 'size': np.int64}, _last_finished_rows)
 
 
 def run_table() -> Table:
@@ -235,18 +195,39 @@ def run_table() -> Table:
                  _first_rows)
 
 
-def _sort_rows(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers by (process, id), those of one number in the order of the log; and where in that a new number begins."""
-    ids, processes = columns['id'], columns['process']
-    if len(ids) and processes.min() == processes.max() and (ids[1:] > ids[:-1]).all():
-        return np.arange(len(ids)), np.ones(len(ids), bool)
+def _sort_rows(columns: Columns, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by (process, id), those of one number in the order of the log; and where in that a new number begins."""
+    ids, processes = columns['id'][rows], columns['process'][rows]
     order = np.argsort(ids, kind='stable')      # nearly sorted as they come, so it costs little
     if len(order) and processes.min() != processes.max():
         order = order[np.argsort(processes[order], kind='stable')]
     ids, processes = ids[order], processes[order]
     begins = np.ones(len(order), bool)
     begins[1:] = (ids[1:] != ids[:-1]) | (processes[1:] != processes[:-1])
-    return order, begins
+    return rows[order], begins
+
+
+def _stretches(columns: Columns) -> Iterator[np.ndarray]:
+    """All rows, in parts to be sorted one after the other: the numbers of each are below those of the next.
+
+    Calls that overlap end in each other's order, but far apart in a log their numbers are: most parts are one block.
+    """
+    ids, processes = columns['id'], columns['process']
+    blocks = list(ids.stretches())
+    if not blocks or not processes.is_constant():
+        yield np.arange(len(ids), dtype=np.int32)
+        return
+    later = [*np.minimum.accumulate([least for _, _, least in blocks][::-1])[::-1].tolist()[1:], None]
+    kept, wait = np.empty(0, np.int32), 0
+    for (start, end, _), least in zip(blocks, later, strict=True):
+        kept = np.concatenate((kept, np.arange(start, end, dtype=np.int32)))
+        if least is None:
+            yield kept
+        elif len(kept) >= wait:
+            below = ids[kept] < least
+            yield kept[below]
+            kept = kept[~below]
+            wait = 2 * len(kept)                # else numbers that fall would take quadratic time
 
 
 def find_ids(known_processes: np.ndarray, known_ids: np.ndarray, processes: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -272,16 +253,20 @@ def find_ids(known_processes: np.ndarray, known_ids: np.ndarray, processes: np.n
 
 
 def _first_rows(columns: Columns) -> np.ndarray:
-    order, begins = _sort_rows(columns)
-    rows: np.ndarray = order[begins]
-    return rows
+    return _select(columns, lambda rows, begins: rows[begins])
 
 
 def _last_finished_rows(columns: Columns) -> np.ndarray:
-    order, begins = _sort_rows(columns)
-    if begins.all():
-        return order
-    finished = columns['duration'][order] != UNFINISHED
-    rank = np.arange(len(order)) + np.where(finished, len(order), 0)
-    rows: np.ndarray = order[np.maximum.reduceat(rank, np.flatnonzero(begins)) % len(order)]
-    return rows
+    def select(rows: np.ndarray, begins: np.ndarray) -> np.ndarray:
+        if begins.all():
+            return rows
+        finished = columns['duration'][rows] != UNFINISHED
+        rank = np.arange(len(rows)) + np.where(finished, len(rows), 0)
+        last: np.ndarray = rows[np.maximum.reduceat(rank, np.flatnonzero(begins)) % len(rows)]
+        return last
+    return _select(columns, select)
+
+
+def _select(columns: Columns, select: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    parts = [select(*_sort_rows(columns, rows)) for rows in _stretches(columns) if len(rows)]
+    return np.concatenate(parts) if parts else np.empty(0, np.int32)

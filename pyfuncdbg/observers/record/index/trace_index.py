@@ -1,7 +1,7 @@
 """In-memory index of a trace: where everything is in its logs, and what calls can be found by.
 
-It is derived from the logs and kept in memory only: an index file that comes with a trace is untrusted input. One of two
-million calls takes half a second and 300 MB. Filled by `index.indexing`; used by `Trace` under its lock.
+It is derived from the logs and kept in memory only: an index file that comes with a trace is untrusted input. One of ten
+million calls takes two seconds and 200 MB. Filled by `index.indexing`; used by `Trace` under its lock.
 """
 from __future__ import annotations
 
