@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.observers.record.index.column import Column, GrowingColumn
+from pyfuncdbg.observers.record.index.table_column import GrowingColumn, TableColumn
 
 SITE_BITS = 40
 """A site's key is `process << SITE_BITS | id`."""
@@ -24,7 +24,7 @@ MOST_ROWS = 1 << 26
 _SAMPLE = 256
 """Rows of which one is in a first search for a call."""
 
-Columns = Mapping[str, Column]
+Columns = Mapping[str, TableColumn]
 
 
 def site_key(process: int, site: int) -> int:
@@ -57,7 +57,7 @@ class TableView:
         self._by_run: tuple[np.ndarray, np.ndarray] | None = None
         self._samples: tuple[np.ndarray, np.ndarray] | None = None
 
-    def __getitem__(self, name: str) -> Column:
+    def __getitem__(self, name: str) -> TableColumn:
         return self.columns[name]
 
     def row(self, process: int, id_: int) -> int | None:

@@ -1,6 +1,6 @@
 """Columns of integers in memory, in compressed blocks: ten million calls take 200 MB, as arrays four times that.
 
-Filled by `tables.Table`. A `Column` does not change: it needs no lock and may be used on any thread.
+Filled by `tables.Table`. A `TableColumn` does not change: it needs no lock and may be used on any thread.
 """
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Block:
         room += room.dtype.type(self.least)
 
 
-class Column:
+class TableColumn:
     """A column as it was when the view of its table was made.
 
     Args:
@@ -179,10 +179,10 @@ class GrowingColumn:
                 # Views that were given out keep the memory that they have.
                 self._tail, self._count = np.empty(BLOCK, np.int64), 0
 
-    def view(self) -> Column:
+    def view(self) -> TableColumn:
         """The column as it is now.
 
         Returns:
             A column that does not change.
         """
-        return Column(tuple(self._blocks), self._tail[:self._count], self._dtype)
+        return TableColumn(tuple(self._blocks), self._tail[:self._count], self._dtype)
