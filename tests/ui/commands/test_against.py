@@ -62,17 +62,21 @@ with tf1.Session(graph=g) as session:
 print('end')
 '''
 SAME = 'compared with good.pfd: 6 calls and 6 runs the same'
-ULP = 'differs from good.pfd #4: out 0 norm:0: 3 of 3 elements, first [0] 1.5000001, was 1.5, at most 1 ULP'
+ULP = ('differs from good.pfd #4: out 0 norm:0: 3 of 3 elements, first [0] 1.5000001, was 1.5, at most 1 ULP; '
+       "reads global mode 'ok' | 'ulp' (then | now)")
 MISSING = 'differs from good.pfd: its Session.run (run #4) is missing here, its inputs are those of run #5'
 CASES = [
     ('ok', (), '', SAME),
     ('ulp', (), f'after norm[3]: {ULP}', f'norm[3] {ULP}'),
     ('ulp', ('--ulp', '1'), '', SAME),
     ('ulp', ('--rtol=1e-6',), '', SAME),
-    ('raise', (), 'in norm[3]: differs from good.pfd #4: raised ValueError: bad x, returned then', None),
-    ('print', (), 'after norm[3]: differs from good.pfd #4: printed hello, then nothing', None),
+    ('raise', (), 'in norm[3]: differs from good.pfd #4: raised ValueError: bad x, returned then; '
+                  "reads global mode 'ok' | 'raise' (then | now)", None),
+    ('print', (), 'after norm[3]: differs from good.pfd #4: printed hello, then nothing; '
+                  "reads global mode 'ok' | 'print' (then | now)", None),
     ('print', ('--ignore', 'prints'), '', SAME),
-    ('shape', (), 'after norm[3]: differs from good.pfd #4: out 0 norm:0: shape [4], was [3]', None),
+    ('shape', (), 'after norm[3]: differs from good.pfd #4: out 0 norm:0: shape [4], was [3]; '
+                  "reads global mode 'ok' | 'shape' (then | now)", None),
     ('fed', (), 'before run #4: differs from good.pfd run #4: in 0 x:0: 3 of 3 elements, first [0] 103.0, was 3.0, '
                 'relative 0.971', None),
     ('skip', (), f'before run #4: {MISSING}', f'Session.run {MISSING}'),
@@ -232,3 +236,30 @@ def test_a_block_of_a_program(tmp_path: Path, capfd: pytest.CaptureFixture[str],
     assert comparison.first is None
     assert capfd.readouterr().err == f'pyfuncdbg: compared with {good}: 1 call the same; then good.pfd: its disk is gone\n'
     debugger.leave()
+
+
+DRAWING = '''
+import sys
+import numpy as np
+from pyfuncdbg import tf
+
+def noisy(x):
+    return (x + np.random.rand()).astype(np.float32)
+
+np.random.seed(int(sys.argv[1]))
+for _ in range(3):
+    tf.numpy_function(noisy, [np.ones(2, np.float32)], tf.float32, name='noisy')
+'''
+
+
+def test_other_random_numbers_are_named_as_the_cause(folder: Path) -> None:
+    (folder / 'drawing.py').write_text(DRAWING)
+    run(folder, '--record', 'seed1.pfd', 'drawing.py', '1')
+    for name, options, seed, said in (
+            ('a', (), '1', 'compared with seed1.pfd: 3 calls the same'),
+            ('b', (), '5', 'differs from seed1.pfd #1: out 0: '),
+            ('c', ('--ignore', 'rng'), '5', 'compared with seed1.pfd: 3 calls the same')):
+        done = run(folder, '--record', f'seed-{name}.pfd', '--ui', 'none', '--against', 'seed1.pfd', *options, 'drawing.py',
+                   seed)
+        assert said in notices(done)[-1]
+        assert notices(done)[-1].endswith('; draws other random numbers of numpy.random') == (name == 'b')

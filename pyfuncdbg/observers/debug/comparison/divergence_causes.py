@@ -18,6 +18,26 @@ _NEXT = 8
 """Calls among which one is looked for that holds a state: backward steps hold none."""
 
 
+_WITHOUT = ('unfinished', 'warning')
+"""Kinds of differences whose cause is not looked for."""
+States = tuple[CallState, CallState]
+
+
+def with_causes(difference: RecordDifference, states: States, beside: States) -> RecordDifference:
+    """The difference with its causes; of kind 'rng' if other random numbers are one.
+
+    Args:
+        difference: Of two calls, whose inputs are the same.
+        states: That they began in.
+        beside: Those of the next calls on both sides, or of the calls before.
+    """
+    if difference.kind in _WITHOUT:
+        return difference
+    generators = drawn_generators(*states, *beside)
+    return replace(difference, kind='rng' if generators else difference.kind, generators=generators,
+                   reads=value_differences(*states))
+
+
 class Causes:
     """Finder of causes in two recordings.
 
@@ -39,12 +59,11 @@ class Causes:
             difference: Of two calls.
             places: Of the calls in both groups.
         """
-        if difference.inherited or difference.kind in ('unfinished', 'warning'):
+        if difference.inherited or difference.kind in _WITHOUT:
             return difference
         one, two = (self._state(side, place) for side, place in enumerate(places))
-        generators = drawn_generators(one, two, *(self._neighbour_state(side, place) for side, place in enumerate(places)))
-        return replace(difference, kind='rng' if generators else difference.kind, generators=generators,
-                       reads=value_differences(one, two))
+        beside = [self._neighbour_state(side, place) for side, place in enumerate(places)]
+        return with_causes(difference, (one, two), (beside[0], beside[1]))
 
     def _state(self, side: int, place: int) -> CallState:
         return self._traces[side].grouped_state(int(self._groups[side].rows[place]))

@@ -22,7 +22,10 @@ def divergence_text(divergence: Divergence, name: str) -> str:
         return f'{DIFFERS} {name}: it has no such {divergence.what}'
     if not now:
         return f'{DIFFERS} {name}: its {divergence.label} ({number}) is missing here, {divergence.texts[1]}'
-    return f'{DIFFERS} {name} {number}: {_difference(divergence)}'
+    text = f'{DIFFERS} {name} {number}: {_difference(divergence)}'
+    if divergence.generators:
+        text += f'; draws other random numbers of {", ".join(divergence.generators)}'
+    return f'{text}; reads {", ".join(divergence.reads)} (then | now)' if divergence.reads else text
 
 
 def _difference(divergence: Divergence) -> str:
@@ -34,6 +37,8 @@ def _difference(divergence: Divergence) -> str:
     if divergence.kind in ('print', 'warning'):
         verb = 'printed' if divergence.kind == 'print' else 'warned'
         return f'{verb} {now or "nothing"}, then {before or "nothing"}'
+    if not divergence.tensors:                  # 'rng' of what was raised or printed
+        return f'{now or "nothing"}, then {before or "nothing"}'
     more = f', {len(divergence.tensors) - 1} more differ' if len(divergence.tensors) > 1 else ''
     return _tensor(divergence.tensors[0]) + more
 

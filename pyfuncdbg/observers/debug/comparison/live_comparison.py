@@ -15,15 +15,18 @@ from typing import Literal
 
 import numpy as np
 
-from pyfuncdbg.errors import DroppedError, TraceError
+from pyfuncdbg.errors import CommandError, DroppedError, TraceError
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.comparison.divergence import Divergence
+from pyfuncdbg.observers.debug.comparison.divergence_causes import with_causes
 from pyfuncdbg.observers.debug.comparison.divergence_text import divergence_text
 from pyfuncdbg.observers.debug.comparison.live_values import CallTensor, call_tensors, values_key
 from pyfuncdbg.observers.debug.comparison.record_comparison import Content, RecordComparison, RecordDifference, Rules
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, GroupKey
+from pyfuncdbg.observers.record.index.state_records import CallState
+from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord
 from pyfuncdbg.observers.record.snapshots.error_capture import error_text
 from pyfuncdbg.observers.record.snapshots.site_notes import name_and_code
@@ -35,6 +38,8 @@ _AHEAD = 16
 """Recorded calls that may be missing before one that is recognized by its inputs."""
 _NEAR = 64
 """Recorded calls among which one of another thread is looked for by tolerance."""
+_NEXT = 8
+"""Calls among which one is looked for that holds a state."""
 _MOST_NAMED = 3
 _ALONE = RecordDifference('calls')
 
@@ -147,6 +152,7 @@ class LiveComparison:
         self.first: Divergence | None = None
         self.calls = self.runs = 0
         self.failure = ''
+        self._trace = trace
         self._rules = rules
         self._records = RecordComparison(rules)
         self._lock = new_lock()
@@ -249,10 +255,23 @@ class LiveComparison:
                 if self.first is not None:
                     return None
                 difference = self._records.compare(recorded, live)
-                self.first = _divergence(difference, call, record) if difference is not None else None
+                if difference is not None and isinstance(record, CallRecord):
+                    difference = self._with_causes(difference, call, record)
+                if difference is not None and difference.kind not in self._rules.ignored:
+                    self.first = _divergence(difference, call, record)
                 return self.first
         finally:
             numpy_errstate.state.reset(token)
+
+    def _with_causes(self, difference: RecordDifference, call: Call, record: CallRecord) -> RecordDifference:
+        """The difference with what the function reads beside its inputs, as far as this program is recorded, too."""
+        if call.site.kind != 'python' or not recorders():
+            return difference
+        with contextlib.suppress(TraceError, CommandError), recorders()[-1].trace() as trace:
+            own = str(call.id)
+            return with_causes(difference, (self._trace.call_state(record.number), trace.call_state(own)),
+                               (_neighbour_state(self._trace, record.number), _neighbour_state(trace, own)))
+        return difference
 
     def missing(self) -> tuple[int, tuple[str, ...]]:
         """The recorded calls and runs that the program has not made: how many, and the first of them."""
@@ -261,11 +280,12 @@ class LiveComparison:
         for sequence in self._sequences.values():
             places = sequence.left()
             count += len(places)
-            for place in places[:_MOST_NAMED]:
-                record = sequence.record(place)
-                names.append(f'{record.label} (#{record.number})' if isinstance(record, CallRecord) else
-                             f'{record.label} (run #{record.id})')
-        return count, tuple(names[:_MOST_NAMED])
+            for place in places[:_MOST_NAMED - len(names)]:
+                with contextlib.suppress(TraceError):
+                    record = sequence.record(place)
+                    number = f'#{record.number}' if isinstance(record, CallRecord) else f'run #{record.id}'
+                    names.append(f'{record.label} ({number})')
+        return count, tuple(names)
 
     def _key(self, call: Call) -> GroupKey:
         if call.site.kind == 'run':
@@ -283,7 +303,7 @@ def _divergence(difference: RecordDifference, call: Call, record: CallRecord | R
     own, label = (call.run.id, call.run.title) if what == 'run' else (call.id, f'{call.site.name}[{call.ordinal}]')
     place = (code.co_filename, code.co_firstlineno) if code is not None else ('', 0)
     return Divergence(difference.kind, what, label, (_number(record), str(own)), function, place, difference.tensors,
-                      difference.texts, 0.0)
+                      difference.texts, 0.0, difference.generators, difference.reads)
 
 
 def _left_out(record: CallRecord | RunRecord, later: CallRecord | RunRecord) -> Divergence:
@@ -297,6 +317,17 @@ def _left_out(record: CallRecord | RunRecord, later: CallRecord | RunRecord) -> 
 
 def _number(record: CallRecord | RunRecord | None) -> str:
     return '' if record is None else record.number if isinstance(record, CallRecord) else str(record.id)
+
+
+def _neighbour_state(trace: Trace, number: str) -> CallState:
+    """The state of the next recorded call, or of the one before."""
+    own = int(number)
+    for other in (*range(own + 1, own + 1 + _NEXT), *range(own - 1, max(own - 1 - _NEXT, 0), -1)):
+        with contextlib.suppress(CommandError):
+            state = trace.call_state(other)
+            if state.generators is not None:
+                return state
+    return CallState()
 
 
 def _sequences(groups: GroupedCalls, read: Callable[[int], CallRecord | RunRecord],

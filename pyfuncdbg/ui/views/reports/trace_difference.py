@@ -73,7 +73,7 @@ def _first(first: Divergence) -> Iterator[Text]:
         yield Text.assemble(f'  {one_line(first.function, 80)} at ', place(*first.place), overflow='fold')
     if first.kind == 'calls':
         yield Text(f'  only the {"first" if first.numbers[0] else "second"} has this {first.what}')
-    if first.kind in ('exception', 'unfinished', 'print', 'warning'):
+    if any(first.texts):
         nothing = 'did not end: killed, or it goes on' if first.kind == 'unfinished' else 'nothing'
         yield from (Text(f'  {side}  {one_line(text, _LONGEST) or nothing}', overflow='fold')
                     for side, text in zip(('first ', 'second'), first.texts, strict=True))
