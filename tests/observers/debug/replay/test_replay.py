@@ -224,7 +224,7 @@ def test_backward_steps_of_python_functions_are_replayed_and_of_others_refused(t
         step = next(call for call in steps if call.site.op_type == 'EagerPyFunc')
         replay = step.replay(change='a = a * 2')
         assert replay.verdict == 'same' and np.array_equal(replay.executions[0].outputs[0].to_numpy(), expected)
-        assert np.array_equal(replay.changed.outputs[0].to_numpy(), expected + np.array([2, 4], np.float32))
+        assert np.allclose(replay.changed.outputs[0].to_numpy(), expected + np.array([2, 4], np.float32))
         other = next(call for call in steps if call.site.op_type == 'Sum')
         with pytest.raises(CommandError, match=f'backward step.*its forward call is #{other.forward}'):
             other.replay()
@@ -280,4 +280,4 @@ def test_names_that_a_script_defines_twice_or_in_a_block_are_those_of_the_call(t
     assert {name: verdict for name, (verdict, _) in by_name.items()} == {
         'first': 'same', 'second': 'same', 'guarded': 'same', 'kept': 'same', 'lost': 'refused'}
     assert 'uses handle, which a trace cannot hold' in by_name['lost'][1]
-    assert 'line 35 makes it only where the script runs' in by_name['lost'][1]
+    assert f'line {SCRIPT[:SCRIPT.index("handle =")].count(chr(10)) + 1} makes it only where the script runs' in by_name['lost'][1]
