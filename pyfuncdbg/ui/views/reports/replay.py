@@ -34,8 +34,9 @@ def replay_view(replay: Replay) -> Page:
 
 def _parts(replay: Replay) -> Iterator[Part]:
     call = replay.call
+    meaning = 'the same exception' if replay.same and replay.executions[0].raised else _MEANINGS[replay.verdict]
     yield Text.assemble((replay.verdict.upper() if replay.verdict != 'RNG state unknown' else replay.verdict,
-                         _STYLES[replay.verdict]), f'  {_MEANINGS[replay.verdict]}  ', call_number_text(call.number), ' ',
+                         _STYLES[replay.verdict]), f'  {meaning}  ', call_number_text(call.number), ' ',
                         label(call.label, limit=80), f'  {one_line(replay.function, 80)}', overflow='fold')
     if len(replay.executions) > 1:
         counts = Counter(execution.verdict for execution in replay.executions)

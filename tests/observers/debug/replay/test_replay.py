@@ -280,4 +280,5 @@ def test_names_that_a_script_defines_twice_or_in_a_block_are_those_of_the_call(t
     assert {name: verdict for name, (verdict, _) in by_name.items()} == {
         'first': 'same', 'second': 'same', 'guarded': 'same', 'kept': 'same', 'lost': 'refused'}
     assert 'uses handle, which a trace cannot hold' in by_name['lost'][1]
-    assert f'line {SCRIPT[:SCRIPT.index("handle =")].count(chr(10)) + 1} makes it only where the script runs' in by_name['lost'][1]
+    line = SCRIPT[:SCRIPT.index('handle =')].count('\n') + 1
+    assert f'line {line} makes it only where the script runs' in by_name['lost'][1]
