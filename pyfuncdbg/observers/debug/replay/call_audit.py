@@ -4,7 +4,6 @@ Each property is seen, never concluded from the source alone: a pure function ha
 """
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +14,7 @@ from pyfuncdbg.observers.debug.replay import state_values
 from pyfuncdbg.observers.debug.replay.audit_finding import AuditFinding, Label
 from pyfuncdbg.observers.debug.replay.execution_observer import ExecutionObserver
 from pyfuncdbg.observers.debug.replay.replay import LoadHost, Replayer
-from pyfuncdbg.observers.debug.replay.replay_verdict import error_text, judge
+from pyfuncdbg.observers.debug.replay.replay_verdict import error_text, judge, without_addresses
 from pyfuncdbg.observers.debug.replay.state_values import StatePlace, value_text
 from pyfuncdbg.observers.debug.replay.ticking_clock import EARLY, LATE
 from pyfuncdbg.observers.record.index.state_records import CallState
@@ -25,7 +24,6 @@ from pyfuncdbg.observers.record.trace import Trace
 _EXECUTIONS = 3
 _LONGEST = 160
 _EXACT = Tolerance()
-_ADDRESS = re.compile(r'0x[0-9a-fA-F]+')
 _WRITES: dict[str, Label] = {
     'global': 'writes a global', 'closure': 'writes its closure', 'object': 'writes its object',
     'default': 'writes a default value', 'attribute': 'writes an attribute', 'class': 'writes an attribute'}
@@ -91,9 +89,10 @@ class CallAudit:
         difference = next((text for result in results[1:] if (text := outcome_difference(first, result))), '')
         findings = [*self._of_inputs(seen), *self._of_state(seen, first), *self._of_generators(seen),
                     *self._of_output(first)]
-        unseeded = bool(seen.drawn) and self._state.generators is None
+        # The first number of a generator of eager ops without a seed is a new one each time.
+        unseeded = bool(seen.drawn) and (self._state.generators is None or (bool(difference) and 'ops' in seen.drawn))
         if unseeded:
-            self._remark('not known whether its results differ otherwise: the states of the generators were not recorded')
+            self._remark('not known whether it is deterministic otherwise: its generators had no state that was recorded')
             difference = ''
         on_time = list(self._of_clock(seen, difference))
         if difference and not on_time:
@@ -149,7 +148,10 @@ class CallAudit:
 
     def _of_output(self, result: RepeatedResult) -> Iterator[AuditFinding]:
         done = set()
+        logged = [entry.text.strip() for entry in result.said if entry.kind == 'log']
         for entry in result.said:
+            if entry.kind == 'err' and entry.text.strip() in logged:
+                continue                        # a handler has written the record
             label = _SAYS.get(entry.kind)
             if label == 'warns' and _OF_NUMPY in entry.text:
                 self._remark(f'NumPy warns: {entry.text.strip()[:_LONGEST]}')
@@ -259,7 +261,7 @@ def outcome_difference(one: RepeatedResult, two: RepeatedResult) -> str:
     Returns:
         Which output differs, and how far; '' if they are the same, bit for bit.
     """
-    errors = ['' if result.error is None else _ADDRESS.sub('0x...', error_text(result.error)) for result in (one, two)]
+    errors = ['' if result.error is None else without_addresses(error_text(result.error)) for result in (one, two)]
     if errors[0] != errors[1]:
         return ' | '.join(error[:_LONGEST] or 'no exception' for error in errors)
     if len(one.outputs) != len(two.outputs):

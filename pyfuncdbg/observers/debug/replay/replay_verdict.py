@@ -1,6 +1,7 @@
 """Verdicts on replays: whether the outputs and the exception are those of the recording. Pure."""
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -24,6 +25,7 @@ NOT_KNOWN: Verdict = 'not known'
 RNG_UNKNOWN: Verdict = 'RNG state unknown'
 _LONGEST_MESSAGE = 1000
 _EXACT = Tolerance()
+_ADDRESS = re.compile(r'0x[0-9a-fA-F]+')
 _UNNAMED = TensorRecord('', '', (), 0, 'none')
 
 
@@ -167,8 +169,17 @@ def error_text(error: BaseException) -> str:
 def _same_error(recorded: ErrorRecord | None, error: BaseException | None) -> bool:
     if recorded is None or error is None:
         return recorded is None and error is None
-    return recorded.type.rpartition('.')[2] == type(error).__name__ and \
-        recorded.message[:_LONGEST_MESSAGE] == str(error)[:_LONGEST_MESSAGE]
+    one, two = (without_addresses(message[:_LONGEST_MESSAGE]) for message in (recorded.message, str(error)))
+    return recorded.type.rpartition('.')[2] == type(error).__name__ and one == two
+
+
+def without_addresses(message: str) -> str:
+    """A message in which the addresses of objects, others in each process, are '0x...'.
+
+    Args:
+        message: Of an exception.
+    """
+    return _ADDRESS.sub('0x...', message)
 
 
 def verdict_of(executions: Sequence[ReplayedCall]) -> Verdict:
