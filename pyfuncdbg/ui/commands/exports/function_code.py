@@ -123,12 +123,14 @@ class FunctionCodes:
         if is_library_module(module):
             raise CommandError(f'{one_line(site.function, 60)} is of the Python library: a generated file calls functions '
                                'of the program only')
+        remarks = _main_remarks(site.filename, self._trace.source(site.filename)) if is_main else ()
+        if remarks and self._with_source and '.' not in name:
+            return self._with_recorded_source(site, held)   # importing the program would run it
         inputs = len(call.inputs)
         if held.partial is None:
             _refuse_misfit(site, definition, inputs)
         first, *rest = name.split('.')
         own = self._own_name(first, (folder, module))
-        remarks = _main_remarks(site.filename, self._trace.source(site.filename)) if is_main else ()
         imports, assignment = _import_lines(folder, module, first, own, site.filename)
         code = FunctionCode('.'.join([own, *rest]), imports, assignment,
                             '' if folder in _INSTALLED or 'site-packages' in folder else folder,
@@ -212,7 +214,7 @@ class FunctionCodes:
         for name, encoded in held.variables:
             with contextlib.suppress(UnknownValueError):
                 values[name] = self._writer.text_of(encoded)
-        source = recorded_source(site, self._trace.source(site.filename).lines if site.filename else {}, values)
+        source = recorded_source(site, self._trace.source(site.filename), values)
         name = self._own_name(source.name, (site.filename, f'{site.line} {source.variables}'))
         remark = f'The source of {one_line(site.function, 60)} is the one that was recorded: read it before you run it.'
         missing = () if not source.unknown else (

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import re
+import textwrap
 from collections.abc import Sequence
 
 from pyfuncdbg.errors import CommandError
@@ -23,6 +24,7 @@ from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueForm
 RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'functools', 'importlib', 'made', 'message', 'ml_dtypes',
             'name_of', 'np', 'pytest', 'raised', 'random', 're', 'result', 'runpy', 'strings', 'sys', 'tf')
 """Names that the file uses itself."""
+_NUMPY = 'import numpy as np'
 _ADDRESS = re.compile(r'0x[0-9a-fA-F]+')
 _CHECK = '''def check(result, expected, rtol=0{cast}):
     """Compare type, shape and values bit for bit, where NaN equals NaN. `rtol=1e-6` lets values differ by rounding."""
@@ -116,7 +118,7 @@ def _header(groups: dict[CaseShape, list[RecordedCase]], functions: Sequence[Fun
     values = sentence(job.files.path.with_suffix('.npz').name, 100)
     lines = ['"""Recorded calls as tests: run them with pytest.', '', recorded, f'Their values are in {values}.',
              *(['', *remarks] if remarks else []), '"""', '']
-    imports = dict.fromkeys(line for function in functions for line in function.imports)
+    imports = dict.fromkeys(line for function in functions for line in function.imports if line != _NUMPY)
     definitions = [line for function in functions for line in function.definition]
     folders = list(dict.fromkeys(function.folder for function in functions if function.folder))
     needs_pytest = any(shape.error or len(group) > 1 or (
@@ -125,7 +127,7 @@ def _header(groups: dict[CaseShape, list[RecordedCase]], functions: Sequence[Fun
     draws = any('random' in shape.restores for shape in groups)
     lines += [*(['import random'] if draws else []), *(['import re'] if addresses else []),
               *(['import sys'] if folders else []), 'from pathlib import Path', '']
-    lines += [*(['import ml_dtypes'] if any(form.extended for form in _forms(groups)) else []), 'import numpy as np',
+    lines += [*(['import ml_dtypes'] if any(form.extended for form in _forms(groups)) else []), _NUMPY,
               *(['import pytest'] if needs_pytest else []),
               *dict.fromkeys(shape.tensors for shape in groups if shape.tensors), '']
     for folder in folders:
@@ -172,7 +174,8 @@ def _test(shape: CaseShape, group: Sequence[RecordedCase], names: set[str]) -> s
 
 def _parameters(shape: CaseShape, group: Sequence[RecordedCase]) -> list[str]:
     if not shape.error:
-        return [f"@pytest.mark.parametrize('call', {[case.number for case in group]!r})"]
+        numbers = f"@pytest.mark.parametrize('call', {[case.number for case in group]!r})"
+        return textwrap.wrap(numbers, 120, subsequent_indent=' ' * 34)
     rows = [f'    ({case.number!r}, {_plain_message(case.message)!r}),' for case in group]
     return ["@pytest.mark.parametrize(('call', 'message'), [", *rows, '])']
 

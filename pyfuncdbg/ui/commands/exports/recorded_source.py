@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import keyword
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.sources.source_text import FileText
 from pyfuncdbg.ui.views.escape import one_line
 
 _UNREADABLE = SyntaxError, ValueError, RecursionError, MemoryError
@@ -24,6 +26,7 @@ class RecordedSource:
         name: Under which its text defines it; of a lambda one that is made up.
         text: A `def` without decorators, or a lambda.
         imports: Those of its module that it uses.
+        statements: Functions, classes and plain assignments of its module that it uses, in their order.
         variables: Expressions for variables of its module or of an enclosing function, by name.
         unknown: Names that it uses and that nothing here defines: variables of its module or of an enclosing function.
     """
@@ -31,6 +34,7 @@ class RecordedSource:
     name: str
     text: str
     imports: tuple[str, ...]
+    statements: tuple[str, ...]
     variables: tuple[tuple[str, str], ...]
     unknown: tuple[str, ...]
 
@@ -42,18 +46,19 @@ class RecordedSource:
         """
         variables = [*(f'{one} = {text}' for one, text in self.variables),
                      *(f'{one} = ...  # the recording has no value of it' for one in self.unknown)]
+        variables += [line for text in self.statements for line in ('', '', *text.splitlines(), '', '')]
         if self.text.startswith('lambda'):
             return (*variables, f'{name} = {self.text}', '')
         renamed = [f'{name} = {self.name}'] if name != self.name else []
         return (*variables, '', '', *self.text.splitlines(), '', '', *renamed)
 
 
-def recorded_source(site: SiteRecord, lines: Mapping[int, str], values: Mapping[str, str]) -> RecordedSource:
+def recorded_source(site: SiteRecord, module: FileText, values: Mapping[str, str]) -> RecordedSource:
     """The source of a site's function.
 
     Args:
         site: Of a Python call.
-        lines: The known lines of its file.
+        module: The text of its file.
         values: Expressions for variables, by name.
 
     Raises:
@@ -78,10 +83,69 @@ def recorded_source(site: SiteRecord, lines: Mapping[int, str], values: Mapping[
         name, code = 'recorded_lambda', ast.get_source_segment(text, function) or ''
         code = code if '\n' not in code else ast.unparse(function)
     free = _free_names(ast.parse(code), name)       # without its decorators
-    imports = {bound: line for line in lines.values() for bound in _bound_by_import(line)}
-    return RecordedSource(name, code, tuple(dict.fromkeys(imports[one] for one in free if one in imports)),
+    imports = {bound: line for line in module.lines.values() for bound in _bound_by_import(line)}
+    definitions = _Definitions(module, {name, *imports, *values})
+    statements = definitions.needed(free)
+    free = sorted({*free, *definitions.read} - definitions.bound - {name})
+    return RecordedSource(name, code, tuple(dict.fromkeys(imports[one] for one in free if one in imports)), statements,
                           tuple((one, values[one]) for one in free if one not in imports and one in values),
                           tuple(one for one in free if one not in imports and one not in values))
+
+
+class _Definitions:
+    """Statements of a module that define what a function uses, if all of its text is known.
+
+    Args:
+        module: The text.
+        known: Names that have a value from elsewhere.
+
+    Attributes:
+        bound, read: Names that the needed statements define, and that they read.
+    """
+
+    def __init__(self, module: FileText, known: Collection[str]) -> None:
+        self._lines = module.lines
+        self._known = known
+        self._statements: dict[str, ast.stmt] = {}
+        self.bound: set[str] = set()
+        self.read: set[str] = set()
+        if not module.missing and module.lines:
+            with contextlib.suppress(*_UNREADABLE):
+                for statement in ast.parse('\n'.join(module.lines.get(i, '') for i in range(1, max(module.lines) + 1))).body:
+                    self._statements.update(dict.fromkeys(_names_defined(statement), statement))
+
+    def needed(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The statements that define names, and those that these need, in their order.
+
+        Args:
+            names: Names that a function reads.
+        """
+        waiting = [name for name in names if name in self._statements and name not in self._known]
+        chosen: dict[int, ast.stmt] = {}
+        while waiting:
+            statement = self._statements[waiting.pop()]
+            if statement.lineno in chosen:
+                continue
+            chosen[statement.lineno] = statement
+            self.bound.update(_names_defined(statement))
+            read = _free_names(statement, '')
+            self.read.update(read)
+            waiting += [name for name in read if name in self._statements and name not in self._known]
+        return tuple(self._text(chosen[line]) for line in sorted(chosen))
+
+    def _text(self, statement: ast.stmt) -> str:
+        decorators = getattr(statement, 'decorator_list', [])
+        first = min([statement.lineno, *(each.lineno for each in decorators)])
+        return '\n'.join(self._lines[line] for line in range(first, (statement.end_lineno or first) + 1))
+
+
+def _names_defined(statement: ast.stmt) -> list[str]:
+    """Names that a statement of a module gives a function, a class or a value that calls nothing."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.name]
+    if isinstance(statement, ast.Assign) and not any(isinstance(node, ast.Call) for node in ast.walk(statement.value)):
+        return [target.id for target in statement.targets if isinstance(target, ast.Name)]
+    return []
 
 
 def _free_names(function: ast.AST, own: str) -> list[str]:

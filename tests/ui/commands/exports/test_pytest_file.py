@@ -358,6 +358,36 @@ def test_the_program_itself_is_imported_by_name(tmp_path: Path) -> None:
             file.unlink()
 
 
+def test_a_program_that_runs_when_imported_is_tested_from_its_source(tmp_path: Path) -> None:
+    (tmp_path / 'train.py').write_text('''
+import numpy as np
+from pyfuncdbg import tf
+import pyfuncdbg
+RATE = 2
+LIMITS = [RATE, np.inf]
+def twice(f):
+    def wrapper(x):
+        return f(f(x))
+    return wrapper
+@twice
+def helper(x): return x * RATE
+class Shape:
+    size = LIMITS
+def unused(): return nothing
+def half(x): return helper(x) / Shape.size[0]
+with pyfuncdbg.record('main.pfd'):
+    tf.numpy_function(half, [np.ones(2)], tf.float64)
+''')
+    subprocess.run([sys.executable, 'train.py'], cwd=tmp_path, check=True,
+                   env={'PYTHONPATH': str(Path(pyfuncdbg.__file__).parents[1])})
+    result = export(tmp_path / 'main.pfd', f'1 --with-source -o {tmp_path}/test_half.py')
+    text = (tmp_path / 'test_half.py').read_text()
+    assert result.remarks == ('The source of half is the one that was recorded: read it before you run it.',)
+    assert text.count('import numpy as np') == 1 and 'unused' not in text and 'half_ = ' not in text
+    code, said = run_pytest(tmp_path)
+    assert code == 0, said
+
+
 def test_no_text_of_a_trace_becomes_code(trace: Path, tmp_path: Path) -> None:
     evil = '"""\nimport os; os.system("touch owned")\n"""\\'
     with Trace.open(trace) as opened:
