@@ -102,13 +102,15 @@ def test_out_of_several_outputs_is_a_tuple():
 def test_default_timing():
     table = Breakpoints(lambda: None, None)  # type: ignore[arg-type]
     timings = {when: table.set('norm', when).timing for when in (
-        None, 'x > 1', 'out > 1', 'has_nan', 'has_nan(x)', 'error is not None', 'history.ema(out) > 1')}
-    assert list(timings.values()) == ['before', 'before', 'after-call', 'after-call', 'before', 'error', 'after-call']
+        None, 'x > 1', 'out > 1', 'has_nan', 'has_nan(x)', 'error is not None', 'history.ema(out) > 1', 'slow > 1',
+        'x > p95')}
+    assert list(timings.values()) == ['before', 'before', 'after-call', 'after-call', 'before', 'error', *['after-call'] * 3]
 
 
 @pytest.mark.parametrize(('when', 'options', 'why'), [
     ('out > 1', {'timing': 'before'}, "uses 'out', and there is no output before the call"),
     ('out > 1', {'timing': 'error'}, 'no output where it raised'),
+    ('slow > 3 * p95', {'timing': 'before'}, "uses 'slow' and 'p95', and a call has no time before it: remove --before"),
     ('error is None', {'timing': 'before'}, "uses 'error', which exists only with --error"),
     ('out is error', {}, "both 'out' and 'error'"), (None, {'timing': 'later'}, "no timing 'later'"),
     (None, {'every': 0}, '--every must be at least 1'), (None, {'after': -1}, 'cannot be negative'),

@@ -115,6 +115,22 @@ def tensor_keys(payload: bytes, keep: np.ndarray, *, text: bool = True) -> set[b
     return keys
 
 
+def state_numbers(payload: bytes, keep: np.ndarray) -> set[int]:
+    """The numbers of the states that some calls of a record began in.
+
+    Args:
+        payload: Of the record.
+        keep: Whether to look at each call.
+
+    Returns:
+        The numbers, and 0 where one was not kept.
+
+    Raises:
+        ValueError: It is no record of calls.
+    """
+    return {number for column in Batch(payload).states for number in column[keep].tolist()}
+
+
 def _flags_and_sizes(payload: bytes, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
     fields = decode_msgpack(payload)
     if len(fields) >= _SUMMARIZED:

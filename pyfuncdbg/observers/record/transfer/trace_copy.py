@@ -16,7 +16,7 @@ import numpy as np
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.observers.record.array_bytes import digest, packed_text
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
-from pyfuncdbg.observers.record.log.batch_rows import HIDDEN, take_rows, tensor_keys
+from pyfuncdbg.observers.record.log.batch_rows import HIDDEN, state_numbers, take_rows, tensor_keys
 from pyfuncdbg.observers.record.log.call_batch import decode_msgpack, summary_of
 from pyfuncdbg.observers.record.log.log_file import LogFile, LogFrame, LogReader
 from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, create, read_manifest
@@ -25,7 +25,7 @@ from pyfuncdbg.observers.record.transfer.redaction import NO_REDACTION, PathReda
 
 _CHUNK = 1 << 20
 _CALLS = (log_file.CALLS, log_file.RUNNING)
-_WRONG = (ValueError, TypeError, KeyError, IndexError)
+_WRONG = (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,7 @@ class _Copy:
         self._paths = PathRedaction()
         self._keys: set[bytes] = set()
         self._blobs: dict[bytes, tuple[Path, int, int]] = {}
+        self._states: dict[int, set[int]] = {}
         self._fresh: list[tuple[bytes, bytes]] = []
         """Text tensors with another content, to be written before the calls that name them."""
         self.calls = self.left_out = 0
@@ -132,6 +133,7 @@ class _Copy:
         if frame.kind in _CALLS:
             keep = self._kept(process, frame.payload)[1]
             if keep.any() and not self._redaction.values:
+                self._states.setdefault(process, set()).update(state_numbers(frame.payload, keep))
                 self._keys |= tensor_keys(frame.payload, keep, text=not self._redaction.paths)
         elif frame.kind == log_file.BLOB:
             self._blobs[frame.payload] = path, frame.position + log_file.KEY_SIZE, frame.length - log_file.KEY_SIZE
@@ -146,14 +148,14 @@ class _Copy:
         """Write the copy of a log."""
         redact = RecordRedaction(self._redaction, self._paths, self._text_tensor)
         reader, log = LogReader(path), LogFile(target)
-        losses: dict[str, Any] = {}
+        losses: dict[str, int] = {}
         end: bytes | None = None
         before = self.left_out
         try:
             for frame in reader.frames(0):
                 try:
                     if frame.kind == log_file.DROPPED:
-                        losses = dict(decode_msgpack(frame.payload))
+                        losses = _losses(decode_msgpack(frame.payload))
                     elif frame.kind == log_file.END:
                         end = frame.payload
                     elif frame.kind == log_file.BLOB:
@@ -188,7 +190,8 @@ class _Copy:
         elif kind == log_file.RUNS:
             yield from self._copied_runs(process, payload)
         elif kind == log_file.STATE:
-            if redact.keeps_state(decode_msgpack(payload)[1]):
+            number, what, _ = decode_msgpack(payload)
+            if number in self._states.get(process, ()) and redact.keeps_state(what):
                 yield kind, payload
         elif not self._redaction:
             yield kind, payload
@@ -244,6 +247,12 @@ class _Copy:
         key = digest(data)
         self._fresh.append((key, data))
         return [*entry[:4], key, *entry[5:]]
+
+
+def _losses(content: Any) -> dict[str, int]:
+    if not isinstance(content, dict) or not all(type(number) is int for number in content.values()):
+        raise ValueError('wrong counts')
+    return content
 
 
 def _chunks(reader: LogReader, position: int, length: int) -> Iterator[bytes]:

@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pyfuncdbg.errors import DroppedError, TraceError
+from pyfuncdbg.observers.record.log import log_file
+from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.observers.record.transfer.redaction import Redaction
 from pyfuncdbg.observers.record.transfer.trace_copy import copy_trace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -141,6 +144,48 @@ def test_a_damaged_trace_is_copied_as_far_as_it_can_be_read(original: Path, tmp_
     assert 0 < copied.calls < 40 and len(copied.damage) == 1 and 'ends in the middle of a record' in copied.damage[0]
     with Trace.open(tmp_path / 'c.pfd') as copy:
         assert not copy.info().complete
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_forged_trace_is_copied_or_refused(original: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+                                             ) -> None:
+    """Records with right checksums and any content: what can be read is copied, the rest is reported."""
+    folder = tmp_path_factory.mktemp('forged')
+    (folder / 'f.pfd').mkdir()
+    for path in original.iterdir():
+        if path.suffix != '.log':
+            (folder / 'f.pfd' / path.name).write_bytes(path.read_bytes())
+            continue
+        reader, log = LogReader(path), LogFile(folder / 'f.pfd' / path.name)
+        for frame in reader.frames(0):
+            payload = bytearray(reader.read(frame.position, frame.length))
+            if data.draw(st.integers(0, 3)) == 0:
+                for _ in range(data.draw(st.integers(1, 4))):
+                    payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+            log.append(log_file.frame(frame.kind, bytes(payload)))
+        log.close()
+        reader.close()
+    redaction = Redaction(*data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans())))
+    ids = data.draw(st.sampled_from([None, {1: np.arange(-5, 20)}]))
+    with contextlib.suppress(TraceError):
+        copy_trace(folder / 'f.pfd', folder / 'c.pfd', ids, redaction)
+        with Trace.open(folder / 'c.pfd') as trace:
+            trace.calls(limit=100)
+
+
+def test_states_of_calls_that_go_are_not_in_the_copy(tmp_path: Path) -> None:
+    call = wrapped(lambda x: [x + np.random.rand()])
+    with Recorder(tmp_path / 'o.pfd'):
+        for number in range(50):
+            call(np.float64(number))
+    with Trace.open(tmp_path / 'o.pfd') as trace:
+        chosen = trace.calls()[7]
+        state = trace.call_state(chosen.number)
+    copied = copy_trace(tmp_path / 'o.pfd', tmp_path / 'c.pfd', {1: np.array([int(chosen.number)])})
+    with Trace.open(tmp_path / 'c.pfd') as trace:
+        assert trace.call_state(chosen.number) == state and state.generators is not None
+    assert copied.nbytes < 30_000 < 100_000 < sum(path.stat().st_size for path in (tmp_path / 'o.pfd').iterdir())
 
 
 def test_a_place_that_is_taken_is_left_alone(original: Path, tmp_path: Path) -> None:
