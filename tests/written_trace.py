@@ -91,8 +91,8 @@ def _write(log: LogFile, calls: Sequence[CallRecord], runs: Sequence[RunRecord],
         dropped.update(call.dropped)
     for number, run in enumerate(runs, 1):
         _append(log, log_file.PLAN, [number, run.label, run.host, [one.name for one in run.feeds], [
-            one.name for one in run.fetches] or list(run.asked), b''.join(site.to_bytes(8, 'little') for site in run.sites),
-            run.kind])
+            one.name for one in run.fetches] or list(run.fetch_names),
+            b''.join(site.to_bytes(8, 'little') for site in run.sites), run.kind])
         started = max(started + 1, nanoseconds(run.started))       # in this order also where they begin together
         log.append(frame(log_file.RUNS, msgpack.packb(run_batch.encode([(run.id, number, started)]))))
         if run.duration is not None or run.feeds or run.fetches or run.error is not None:

@@ -283,7 +283,7 @@ class RunRecord:
     error: ErrorRecord | None
     sites: tuple[int, ...]
     """Ids of the sites it announced, in order."""
-    asked: tuple[str, ...] = ()
+    fetch_names: tuple[str, ...] = ()
     """Names of what it was to fetch, also where it has raised or goes on."""
     retry_of: str = ''
     """Number of the first run, where this is another execution of it, by `retry`; else ''."""

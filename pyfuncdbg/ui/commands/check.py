@@ -56,7 +56,7 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
 def _keep(trace: Trace, edges: Sequence[CheckedEdge]) -> None:
     """Put the verdicts into the trace: the tape shows them beside its edges, now and when it is opened again."""
     verdicts = [[edge.gradient, edge.slot, edge.outcome.verdict, *(None if number is None else float(number) for number in (
-        edge.outcome.error, edge.outcome.got, edge.outcome.expected))] for edge in edges]
+        edge.outcome.error, edge.outcome.actual, edge.outcome.expected))] for edge in edges]
     for recorder in recorders():
         if recorder.path == getattr(trace, 'path', None):
             for start in range(0, len(verdicts), _NOTED):

@@ -39,13 +39,13 @@ class EvaluatedValue:
         expression: As typed.
         value: Its value.
         limit: Elements to list, None for as many as there is room for.
-        written: File to which it went.
+        file: File to which it went.
     """
 
     expression: str
     value: Value
     limit: int | None
-    written: str
+    file: str
 
 
 class QuotedNames(Namespace):
@@ -211,7 +211,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw(result: EvaluatedValue) -> RenderableType:
-    return evaluated_view(result.expression, result.value, limit=result.limit, written=result.written)
+    return evaluated_view(result.expression, result.value, limit=result.limit, written=result.file)
 
 
 EVAL = Command('eval', 'print the value of an expression over tensors, also recorded ones', 'look', _evaluate,

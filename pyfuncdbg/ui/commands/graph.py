@@ -68,7 +68,7 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     rows_shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
     ops = any(row.time is not None and row.time.site.kind == 'op' for row in rows) or context.trace.count(
         kind='op', run=run) > 0 or context.trace.info().ops
-    ran = sum(row.time is not None or row.handle or row.unseen or row.perhaps > 0 for row in rows)
+    ran = sum(row.time is not None or row.handle or row.unseen or row.possible_calls > 0 for row in rows)
     return NodeList(rows_shown, len(rows), ran, plan.label, plan.runs, ops, live, run, plan.feeds, plan.fetches,
                     filters_of(args, 'site', 'run'), args.sort, values.run)
 

@@ -28,16 +28,16 @@ class Habit:
 
     Attributes:
         of: Whose.
-        theirs: The command, with its short names.
+        command: The command, with its short names.
         how: Whether ours is the same.
-        ours: What to type here.
+        equivalent: What to type here.
         why: What is different, or why it is not there; '' of what is the same.
     """
 
     of: Debugger
-    theirs: str
+    command: str
     how: How
-    ours: str
+    equivalent: str
     why: str = ''
 
 
@@ -97,7 +97,7 @@ HABITS: tuple[Habit, ...] = (
 def hint(word: str) -> str:
     """The command to type instead of another debugger's that does not exist here; '' for any other word."""
     for habit in HABITS:
-        if habit.how == 'not there' and word in habit.theirs.split(', '):
+        if habit.how == 'not there' and word in habit.command.split(', '):
             return f" {habit.of}'s {word!r} is not there: {habit.why}."
     return ''
 
@@ -123,9 +123,9 @@ def _draw(rows: Sequence[Habit]) -> RenderableType:
         grid.add_column(overflow='fold')
         for row in own_rows:
             if row.how != 'same':
-                grid.add_row(Text(f'  {row.theirs}', 'bold'), Text(row.how, 'yellow' if row.how == 'different' else 'red'),
+                grid.add_row(Text(f'  {row.command}', 'bold'), Text(row.how, 'yellow' if row.how == 'different' else 'red'),
                              Text(row.why))
-        same = '   '.join(row.theirs.replace(', ', ' ') for row in own_rows if row.how == 'same')
+        same = '   '.join(row.command.replace(', ', ' ') for row in own_rows if row.how == 'same')
         parts += [Text(debugger, 'bold'), Text.assemble(('the same as here: ', 'dim'), same, overflow='fold'), grid]
     return Page(*parts)
 

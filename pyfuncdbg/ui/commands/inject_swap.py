@@ -43,13 +43,13 @@ class Injection:
     Attributes:
         tensor: Which.
         before, after: What it was and is.
-        where: What gets it: 'the run', 'this call', 'the run and this call'.
+        scope: What gets it: 'the run', 'this call', 'the run and this call'.
     """
 
     tensor: str
     before: Value
     after: Value
-    where: str
+    scope: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,14 @@ class FunctionSwap:
     Attributes:
         node: Whose.
         before, after: Names of the functions.
-        again: What is made again: 'run' for all that depends on it, 'call' for the call alone, '' for nothing yet.
+        rerun: What is made again: 'run' for all that depends on it, 'call' for the call alone, '' for nothing yet.
         inputs, changed: As in `RetryReport`, of a call that is made again.
     """
 
     node: str
     before: str
     after: str
-    again: str
+    rerun: str
     inputs: Restored = ''
     changed: tuple[Difference, ...] = ()
 
@@ -318,12 +318,12 @@ def _draw_differences(result: TensorDifferences) -> RenderableType:
 
 
 INJECT = Command('inject', 'replace the value of a tensor', 'run', _inject,
-                 lambda result: injection_view(result.tensor, result.before, result.after, result.where), _inject_arguments,
+                 lambda result: injection_view(result.tensor, result.before, result.after, result.scope), _inject_arguments,
                  needs_stop=True, expression='expr',
                  examples=('inject mm:0 np.zeros((3, 4), np.float32)', 'inject x x * 2'))
 SWAP = Command('swap', "replace the Python function of this node, or of another: 'swap NODE FUNC'. Dependent nodes run "
                "again; 'quit' restores the program's function", 'run', _swap,
-               lambda result: swap_view(result.node, result.before, result.after, result.again, result.inputs,
+               lambda result: swap_view(result.node, result.before, result.after, result.rerun, result.inputs,
                                             result.changed),
                needs_stop=True, expression='func',
                examples=('swap lambda x: x * 2', 'swap norm other_norm'), tail='[NODE] FUNC')

@@ -43,7 +43,7 @@ def live_list(context: Context, args: argparse.Namespace, key: Callable[[TensorR
     if args.bad:
         rows = [row for row in rows if row.tensor is not None and row.tensor.stats is not None and row.tensor.stats.bad]
     if args.type is not None:
-        rows = [row for row in rows if fnmatchcase('feed' if row.standing == 'fed' else row.op_type, args.type)]
+        rows = [row for row in rows if fnmatchcase('feed' if row.state == 'fed' else row.op_type, args.type)]
     if args.filter is not None and stop.run is not None:
         known, host = RunTensors(stop, stop.run), stop.run.host
         rows = [row for row in rows if row.tensor is not None

@@ -40,12 +40,12 @@ class PrintedValue:
     """The value of an expression; `value` is None for a statement, or if it is None in `!`.
 
     Attributes:
-        kept: Variables of the session that a statement has set, as there is no frame to set them in.
+        session_variables: Variables of the session that a statement has set, as there is no frame to set them in.
     """
 
     expression: str
     value: Value | None
-    kept: tuple[str, ...] = ()
+    session_variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _whatis(context: Context, args: argparse.Namespace) -> PrintedValue:
 
 def _draw(result: PrintedValue) -> RenderableType:
     kept = [Text(f"${one_line(name, 60)} is a variable of this session; the graph and the program do not see it", 'dim',
-                 overflow='fold') for name in result.kept]
+                 overflow='fold') for name in result.session_variables]
     return value_page(result.value) if result.value is not None else Page(*kept)
 
 

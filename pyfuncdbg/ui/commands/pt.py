@@ -59,9 +59,9 @@ class TensorValue:
     values: np.ndarray | None
     ranges: Ranges
     limit: int | None
-    written: str
+    file: str
     origin: Provenance | None = None
-    drawn: bool = True
+    picture: bool = True
 
 
 def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChange | PictureFile:
@@ -200,7 +200,7 @@ def _draw_one(result: TensorValue | TensorChange | PictureFile) -> RenderableTyp
     if isinstance(result, TensorChange):
         return change_view(result)
     return value_view(result.tensor, result.title, result.values, index=result.index, limit=result.limit,
-                      ranges=result.ranges, written=result.written, origin=result.origin, drawn=result.drawn)
+                      ranges=result.ranges, written=result.file, origin=result.origin, drawn=result.picture)
 
 
 PT = Command('pt', 'print a tensor, a slice of it, or its changes', 'look', _one, _draw_one, _one_arguments,

@@ -27,12 +27,12 @@ class ResumeReport:
 
     Attributes:
         verb: How.
-        others: How many other waiting threads go on with it.
+        other_threads: How many other waiting threads go on with it.
         note: What the user should know of it; '' for nothing.
     """
 
     verb: str
-    others: int = 0
+    other_threads: int = 0
     note: str = ''
 
 

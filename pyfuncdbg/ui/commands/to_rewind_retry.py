@@ -48,16 +48,16 @@ class RewindReport:
     Attributes:
         node: The one that is next then; '' for the end.
         position: Its index.
-        later: The function that runs now runs to its end before that.
-        made: Python calls on the way back: what they printed and wrote stays.
+        after_function: The function that runs now runs to its end before that.
+        python_calls: Python calls on the way back: what they printed and wrote stays.
         calls: Those of them that were recorded, with their output.
     """
 
     verb: str
     node: str
     position: int
-    later: bool
-    made: tuple[str, ...]
+    after_function: bool
+    python_calls: tuple[str, ...]
     calls: list[CallRecord]
 
 
@@ -71,7 +71,7 @@ class RetryReport:
         inputs: Of a call: 'restored' if it gets what it got at first, 'as left' if that was not saved, 'not begun' where no
             line of it has run; else ''.
         changed: The inputs that the function had written to.
-        held: What the function takes from beside its inputs, which stays as the call left it.
+        external_state: What the function takes from beside its inputs, which stays as the call left it.
         took: Seconds that the call took; None where it has not returned.
     """
 
@@ -80,7 +80,7 @@ class RetryReport:
     reloaded: ReloadReport | None
     inputs: Restored = ''
     changed: tuple[Difference, ...] = ()
-    held: tuple[str, ...] = ()
+    external_state: tuple[str, ...] = ()
     took: float | None = None
 
 
@@ -288,11 +288,11 @@ def _repeated_site(stop: Stop) -> CallSite:
 TO = Command('to', 'run up to a node', 'run', _to, draw_resumed, _to_arguments, needs_stop=True,
              examples=('to loss',))
 REWIND = Command('rewind', 'go back to before a node, or some nodes; variables and random states are restored', 'run',
-                 _rewind, lambda result: rewound_view(result.node, result.later, result.made, result.calls),
+                 _rewind, lambda result: rewound_view(result.node, result.after_function, result.python_calls, result.calls),
                  _rewind_arguments, needs_stop=True,
                  examples=('rewind', 'rewind mm'))
 RETRY = Command('retry', 'repeat the call (-i: step into it); an edited function is reloaded first', 'run',
                 _retry, lambda result: retry_view(result.node, result.reloaded, result.inputs, result.changed,
-                                                  result.held, result.took), _retry_arguments, needs_stop=True,
+                                                  result.external_state, result.took), _retry_arguments, needs_stop=True,
                 examples=('retry', 'retry --into'))
 COMMANDS: tuple[Command, ...] = (TO, REWIND, RETRY)

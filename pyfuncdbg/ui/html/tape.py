@@ -115,8 +115,8 @@ def _about(node: TapeNode) -> str:
     """The tooltip of a box."""
     lines = [f'{node.name} {node.op_type}' + (f', {node.function}' if node.function else ''),
              f'backward step #{node.number}' + (f' of call #{node.forward}' if node.forward else '')]
-    if node.inside:
-        lines.append(f'{count(node.inside, "step")} inside the function')
+    if node.inner_steps:
+        lines.append(f'{count(node.inner_steps, "step")} inside the function')
     lines += [f'came in: {gradient.name} {magnitude(gradient)}' for gradient in node.incoming]
     return '\n'.join(one_line(line, 200) for line in lines)
 

@@ -25,7 +25,8 @@ _NAME = 80
 """Characters of a name; its whole is there on hover."""
 
 
-def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, NanVerdict], sort: str, begun: float) -> Html:
+def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, NanVerdict], sort: str,
+                 time_origin: float) -> Html:
     """The table under its heading.
 
     Args:
@@ -33,22 +34,22 @@ def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, NanV
         rows: Each with the call that made it, in order.
         verdicts: By call number: where non-finite values come from.
         sort: What they are sorted by.
-        begun: What the times count from, in seconds from the start of the trace.
+        time_origin: What the times count from, in seconds from the start of the trace.
     """
     first = element('div', text_html(heading), class_='pf-line')
     key, turned, _ = sort.partition(',')
     mark = '^' if turned else 'v'
     titles = [element('th', f'{title} {mark}' if title.split()[0] == key else title, scope='col', class_=_classes(title))
               for title in _TITLES]
-    lines = [_line(call, tensor, verdicts.get(call.number), begun) for call, tensor in rows]
+    lines = [_line(call, tensor, verdicts.get(call.number), time_origin) for call, tensor in rows]
     return joined(first, paged_table(element('thead', element('tr', *titles)), lines)) if lines else first
 
 
-def _line(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None, begun: float) -> Html:
+def _line(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None, time_origin: float) -> Html:
     stats = tensor.stats
     full = tensor_name(call, tensor)
     name = element('span', one_line(full, _NAME), title=one_line(full, 1_000))
-    cells = [milliseconds(available_at(call, tensor) - begun), name,
+    cells = [milliseconds(available_at(call, tensor) - time_origin), name,
              text_html(maker_text(call)), one_line(kind_of(call, tensor), 40), one_line(tensor.dtype, 40),
              shape(tensor.shape),
              size(tensor.nbytes), *_range(stats), value(stats.mean if stats is not None else None),

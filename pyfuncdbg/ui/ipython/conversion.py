@@ -86,7 +86,7 @@ def frame_of(command: str, data: Any) -> Any:
             raise CommandError(f'{command!r} returned neither a list nor a tensor: see .to_dict()') from None
         frame = pandas.DataFrame([columns_of(row) for row in rows])
         if 'time ms' in frame:                  # counted from where the list on the screen counts from
-            frame['time ms'] -= getattr(data, 'begun', 0.0) * 1e3
+            frame['time ms'] -= getattr(data, 'time_origin', 0.0) * 1e3
         return frame
     if values.ndim > 2:
         raise CommandError(f'a DataFrame has two axes, and this tensor has {values.ndim}: {list(values.shape)}. '
@@ -133,8 +133,8 @@ def _fed(tensor: TensorRecord) -> Columns:
 
 
 def _live(row: LiveTensor) -> Columns:
-    kind = 'feed' if row.standing == 'fed' else row.op_type
-    return {'name': row.name, 'kind': kind, 'standing': row.standing, **_summary(row.tensor)}
+    kind = 'feed' if row.state == 'fed' else row.op_type
+    return {'name': row.name, 'kind': kind, 'state': row.state, **_summary(row.tensor)}
 
 
 def _summary(tensor: TensorRecord | None) -> Columns:

@@ -117,7 +117,7 @@ def _html(data: Any, view: RenderableType) -> Html:
     if isinstance(data, TensorListing):
         heading = tensor_heading(data.total, len(data.rows), filters=data.filters, sort=data.sort, bad=data.bad,
                                  dropped=data.dropped)
-        return tensors_html(heading, data.rows, data.verdicts, data.sort, data.begun)
+        return tensors_html(heading, data.rows, data.verdicts, data.sort, data.time_origin)
     return page_html(view)
 
 

@@ -106,7 +106,7 @@ def test_why_a_line_is_not_known_is_said_where_one_looks(tf: Any, tmp_path: Path
     with Trace.open(tmp_path / 'old.pfd') as trace:
         lines = 'ni relu', 'ni old', 'ni read', 'ni new', 'ls'
         shown = {line: execute(line, Context(trace)).text(200) for line in lines}
-        assert missing_lines(trace) == MissingLines(before=2, imported=1)
+        assert missing_lines(trace) == MissingLines(before_attachment=2, imported=1)
     for name in ('relu', 'old'):
         assert 'made before pyfuncdbg attached: attach before' in shown[f'ni {name}']
     assert 'read from a GraphDef' in shown['ni read']

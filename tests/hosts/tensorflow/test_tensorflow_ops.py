@@ -394,7 +394,7 @@ def test_what_a_wrapped_function_takes_is_of_the_execution_that_calls_it(tf: Any
     assert {use.node for use in card.outputs[0].users} == {'parse', 'cond'}
     assert [use.node for use in stored.outputs[0].users] == ['AssignVariableOp']
     (given,) = taken.inputs
-    assert (given.use.node, given.sort, given.op_type) == ('doubled', 'node', 'Mul')
+    assert (given.use.node, given.kind, given.op_type) == ('doubled', 'node', 'Mul')
     assert given.value is not None and given.value.to_numpy().tolist() == [2, 6]
     assert [given.use.tensor for given in inside.inputs] == ['doubled:0']
 

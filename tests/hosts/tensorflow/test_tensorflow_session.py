@@ -368,7 +368,7 @@ def test_what_only_a_session_can_hold_is_no_node_that_has_not_run(tf: Any, refer
         pyfuncdbg.DebugSession(session).run(program.fetches, {program.x: [1, 2]})
     (phase, found), = lists
     held = [row.site.op_type for row in found.rows if row.handle]
-    assert phase == 'end' and found.ran == found.total > len(held) > 0
+    assert phase == 'end' and found.executed == found.total > len(held) > 0
     assert all(row.time is None for row in found.rows if row.handle)
     assert cards[0].count('held by tensorflow') == len(held) and 'did not run' not in cards[0] and 'not yet' not in cards[0]
 

@@ -91,7 +91,7 @@ def test_every_step_has_the_gradient_that_tensorflow_gives_for_it(tf: Any, tmp_p
     flows = {node.name: node.incoming[0].magnitude for node in tape.nodes}
     assert {name: flows[name] for name in inner} == pytest.approx(inner, rel=1e-6)
     (python,) = [node for node in tape.nodes if node.function]
-    assert (python.function.rpartition('.')[2], python.inside) == ('scale', 1) and python.forward
+    assert (python.function.rpartition('.')[2], python.inner_steps) == ('scale', 1) and python.forward
     assert {node.place.partition(':')[0] for node in tape.nodes} == {Path(__file__).name}
 
 
@@ -328,7 +328,7 @@ def test_a_traced_pass_shows_its_structure_and_what_is_missing(tf: Any, tmp_path
     assert tape.traced and 'train is traced' in tape.source
     assert ('mul_1', 'double') in edges(tape) and ('double', 'mul') in edges(tape)
     (python,) = [node for node in tape.nodes if node.function]
-    assert python.incoming[0].magnitude == 2 and python.inside == 1     # of when it ran
+    assert python.incoming[0].magnitude == 2 and python.inner_steps == 1     # of when it ran
     (dead,) = tape.dead
     assert dead.name == 'cut' and 'Round' in dead.dead
     line = train.python_function.__code__.co_firstlineno + 3
@@ -356,12 +356,12 @@ def test_a_function_in_a_traced_one_is_a_part_of_its_step(tf: Any, tmp_path: Pat
             program()
         with trace() as reading:
             tape, summary = tape_of(reading), summarize(reading)
-            others = [tape_of(reading, run) for run, _ in tape.others]
+            others = [tape_of(reading, run) for run, _ in tape.other_runs]
             ends = sum(len(one.sources) for one in (tape, *others))
     names = {node.number: node.name for node in tape.nodes}
     assert [names[root] for root in tape.roots] == ['Exp']
-    (part,) = [node for node in tape.nodes if node.within]
-    assert (part.name, part.inside, names[part.within]) == ('double', 1, 'model')
+    (part,) = [node for node in tape.nodes if node.outer_step]
+    assert (part.name, part.inner_steps, names[part.outer_step]) == ('double', 1, 'model')
     lines = Answer(TAPE, tape).text(160).splitlines()
     at = next(i for i, line in enumerate(lines) if 'inside --' in line)
     assert '> model' in lines[at - 1] and 'double' in lines[at] and '(leaf)' in lines[at + 1]
@@ -531,7 +531,7 @@ def test_gradients_of_a_session(tf: Any, tmp_path: Path, ops: bool) -> None:
     sizes = [source.gradient.magnitude for source in tape.sources if source.gradient]
     assert sizes == ([largest(one) for one in found] if ops else [None] * 3)
     (python,) = [node for node in tape.nodes if node.function]
-    assert python.incoming[0].magnitude and python.inside == 1          # seen without ops too
+    assert python.incoming[0].magnitude and python.inner_steps == 1          # seen without ops too
 
 
 def test_the_backward_function_of_a_traced_one(tf: Any, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_keras_fit_has_tapes_and_is_the_same_bit_for_bit(tmp_path: Path, mode:
     assert tape.traced is (mode == 'graph')
     (python,) = [node for node in tape.nodes if node.function]
     (after,) = [edge for edge in tape.edges if edge.source == python.number]
-    assert python.function == 'squash' and python.inside == 1 and python.incoming[0].magnitude
+    assert python.function == 'squash' and python.inner_steps == 1 and python.incoming[0].magnitude
     assert after.gradient.magnitude is not None and after.gradient.magnitude < python.incoming[0].magnitude
     shown = run(tmp_path, '-m', 'pyfuncdbg', 'show', 'fit.pfd', 'tape').stdout
     assert 'squash' in shown and 'sequential/dense_1/kernel  (leaf)' in shown and '1 step inside' in shown

@@ -137,11 +137,11 @@ def test_planted_in_a_custom_gradient(report, planted, dtype, where):
     assert all(edge.outcome.verdict == 'OK' for edge in edges if edge.op_type != 'IdentityN')
     bad = found[slot]
     if planted is one_element:
-        assert bad.index == (137,) and bad.got / bad.expected == pytest.approx(0.5, rel=1e-3)
+        assert bad.index == (137,) and bad.actual / bad.expected == pytest.approx(0.5, rel=1e-3)
     elif planted is wrong_scale:
-        assert bad.got / bad.expected == pytest.approx(1.1, rel=1e-3)
+        assert bad.actual / bad.expected == pytest.approx(1.1, rel=1e-3)
     elif planted is wrong_sign:
-        assert bad.got == pytest.approx(-bad.expected, rel=1e-3)
+        assert bad.actual == pytest.approx(-bad.expected, rel=1e-3)
 
 
 def test_planted_inside_of_a_py_function_without_ops(report):
@@ -184,7 +184,7 @@ def test_relu_and_abs_at_zero_are_kinks(report, function, op_type, dtype, size):
     (found,) = outcomes(edges, op_type)
     assert found.verdict == 'kink' and found.index[0] % 4 in (1, 3)
     assert found.expected == pytest.approx(0.0 if op_type == 'Relu' else -1.0, abs=1e-6)
-    assert found.other == pytest.approx(1.0, rel=1e-5)
+    assert found.other_side == pytest.approx(1.0, rel=1e-5)
 
 
 @pytest.mark.parametrize('function', [lambda x: tf.reduce_max(x), lambda x: tf.reduce_sum(tf.maximum(x[0], x[1]))])
@@ -300,7 +300,7 @@ def test_integer_inputs_and_inputs_that_were_not_kept(report):
 def test_the_nan_of_a_masked_root_is_bad(report):
     edges = report(slope_of(lambda x: tf.reduce_sum(tf.pow(x, 0.5) * 0.0), np.array([0.0, 4.0])))
     (found,) = outcomes(edges, 'Pow')
-    assert found.verdict == 'BAD' and found.index == (0,) and np.isnan(found.got) and found.expected == 0.0
+    assert found.verdict == 'BAD' and found.index == (0,) and np.isnan(found.actual) and found.expected == 0.0
 
 
 def test_an_infinite_derivative_is_not_judged(report):
@@ -351,7 +351,7 @@ def test_reads_of_variables_pass_their_gradient_on(report, wrong, traced):
         (found,) = outcomes(report(program, full_limit=1 << 20), 'ReadVariableOp')
     finally:
         hooks.remove(hook)
-    assert (found.verdict, found.index, found.got, found.expected) == (
+    assert (found.verdict, found.index, found.actual, found.expected) == (
         ('BAD', (0,), 6.0, 2.0) if wrong else ('OK', None, None, None))
 
 

@@ -45,7 +45,7 @@ def test_nan_made_of_an_infinity_begins_where_it_became_nan():
     tracer = traced(function, np.array([1.0]))
     assert way(tracer) == [('function', 'gone'), ('function', RETURNED)]
     (operand,) = tracer.appearances[1].operands
-    assert (operand.name, operand.since, operand.tensor.stats.pos_inf) == ('big', 0, 1)
+    assert (operand.name, operand.origin_index, operand.tensor.stats.pos_inf) == ('big', 0, 1)
 
 
 def test_an_infinity_is_followed_to_its_beginning():
@@ -75,7 +75,7 @@ def test_loops_name_the_first_time():
     values = np.ones(50)
     values[30] = np.nan
     tracer = traced(function, values)
-    assert tracer.appearances[0].given
+    assert tracer.appearances[0].is_parameter
     assert way(tracer) == [('function', 'x'), ('function', 'total'), ('function', RETURNED)]
     assert sum(a.variable == 'total' for a in tracer.appearances) == 1
 

@@ -161,7 +161,7 @@ def test_options_of_pt(context):
 
 def test_written_arrays_read_back(context, tmp_path):
     answer = execute(['pt', 'norm[1]:0[:, 1:]', '-w', str(tmp_path / 'out')], context)
-    assert answer.result.written == str(tmp_path / 'out.npy')
+    assert answer.result.file == str(tmp_path / 'out.npy')
     np.testing.assert_array_equal(np.load(tmp_path / 'out.npy'), sample().call(3).outputs[0].to_numpy()[:, 1:])
     with pytest.raises(CommandError, match=r"cannot write '.*nowhere.*out.npy': No such file"):
         execute(['pt', 'norm:0', '-w', str(tmp_path / 'nowhere' / 'out')], context)

@@ -125,7 +125,7 @@ def test_rewind_lists_what_stays(program: Program):
     with typing('to out', 'rewind half', 'to out', 'cont') as typist:
         assert program.run() == PLAIN
     rewound = typist.answers[1]
-    assert rewound.made == ('py', 'scaled') and [call.site.name for call in rewound.calls] == ['py', 'scaled']
+    assert rewound.python_calls == ('py', 'scaled') and [call.site.name for call in rewound.calls] == ['py', 'scaled']
     assert 'in py' in typist.texts[1] and 'their results stand' in typist.texts[1]
     assert program.calls == ['py', 'scaled']
     assert program.session.run(program.count).tolist() == [2.0, 3.0]        # added once
@@ -134,7 +134,8 @@ def test_rewind_lists_what_stays(program: Program):
 def test_rewind_from_inside_of_a_function_runs_it_to_its_end_first(program: Program):
     with typing('step', 'rewind half', 'cont', nodes=False) as typist:
         assert program.run() == PLAIN
-    assert typist.answers[1].later and typist.phases == ['before', 'line', 'node'] and program.calls == ['py', 'scaled']
+    assert typist.answers[1].after_function
+    assert typist.phases == ['before', 'line', 'node'] and program.calls == ['py', 'scaled']
 
 
 def test_rewind_over_the_call_that_the_run_was_stopped_before():
@@ -194,7 +195,7 @@ def test_inject_takes_numbers_and_refuses_another_shape_or_dtype(program: Progra
 def test_inject_into_computed_and_constant_tensors(program: Program):
     with typing('to scaled', 'inject py:0 py * 2', 'inject out/y:0 1', 'cont') as typist:
         assert program.run() == [41.0, 61.0]
-    assert typist.answers[1].where == typist.answers[2].where == 'the run'
+    assert typist.answers[1].scope == typist.answers[2].scope == 'the run'
     assert program.session.run(program.count).tolist() == [2.0, 3.0]
 
 
@@ -216,7 +217,7 @@ def test_inject_before_a_call_replaces_its_input(program: Program, name: str):
             assert program.run() == [10.25, 20.25]
         finally:
             clear()
-    assert typist.phases == ['before', 'before'] and typist.answers[1].where == 'this call'
+    assert typist.phases == ['before', 'before'] and typist.answers[1].scope == 'this call'
     assert 'float32[1]' in typist.refusal(2)
 
 
@@ -408,7 +409,7 @@ def test_retry_refuses_an_edit_that_does_not_fit(edited: tuple[Path, Any], text:
 
 # ---------------------------------------------------------------- lt, pt, pf
 def rows(answer: Any) -> dict[str, str]:
-    return {row.name: row.standing for row in answer.rows}
+    return {row.name: row.state for row in answer.rows}
 
 
 def test_lt_pt_and_pf_show_this_run(program: Program):

@@ -362,16 +362,16 @@ def test_operands_are_as_before_the_statement(recorded):
         tf.numpy_function(masked_by_index, [np.array([1.0, 5.0], np.float32)], tf.float32, name='f')
     (first, last) = execute('health --line f', recorded(program)).result.cause
     operands = {operand.name: operand for operand in first.operands}
-    assert operands['y'].tensor.stats.max == 5.0 and operands['y'].since is None and not operands['y'].after
+    assert operands['y'].tensor.stats.max == 5.0 and operands['y'].origin_index is None and not operands['y'].after_statement
     assert operands['n'].tensor.stats.max == 1
-    assert last.variable == 'return value' and last.operands[0].since is not None
+    assert last.variable == 'return value' and last.operands[0].origin_index is not None
 
 
 def test_a_parameter_that_came_in_non_finite(recorded):
     def program():
         tf.numpy_function(np_twice, [np.array([np.nan], np.float32)], tf.float32, name='f')
     report = execute('health --line f', recorded(program)).result
-    assert report.cause[0].given and report.cause[0].variable == 'values'
+    assert report.cause[0].is_parameter and report.cause[0].variable == 'values'
 
 
 def np_twice(values):
@@ -416,7 +416,7 @@ def test_the_re_run_leaves_no_trace_in_the_program(recorded, capsys):
         report = execute('health --line f', Context(debugger.live.trace(), debugger=debugger)).result
         assert capsys.readouterr().out == ''
         assert (np.random.get_state()[1].tobytes(), float(v)) == (state, value)
-        assert [record.text for record in report.said if record.kind == 'out'] == ['said\n']
+        assert [record.text for record in report.messages if record.kind == 'out'] == ['said\n']
         assert len(report.changed) == 1 and trace_count() == calls and current.get() is None
         reports.append(report)
 

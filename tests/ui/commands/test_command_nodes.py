@@ -65,14 +65,14 @@ def text(line, context, width=100):
 
 
 def rows(line, context):
-    return [(row.depth, row.node, row.again, row.hidden) for row in execute(line, context).result.lineage.rows]
+    return [(row.depth, row.node, row.listed_at, row.hidden) for row in execute(line, context).result.lineage.rows]
 
 
 # ---------------------------------------------------------------- ni
 def test_the_card_has_inputs_outputs_values_and_where_it_was_made(recorded):
     card = execute('ni scaled', recorded).result
-    assert (card.name, card.site.op_type, card.calls, card.sort) == ('part/scaled', 'Mul', 4, 'node')
-    assert [(given.use.tensor, given.sort) for given in card.inputs] == [
+    assert (card.name, card.site.op_type, card.calls, card.kind) == ('part/scaled', 'Mul', 4, 'node')
+    assert [(given.use.tensor, given.kind) for given in card.inputs] == [
         ('part/centred:0', 'node'), ('part/factors:0', 'constant')]
     assert card.inputs[1].constant.first == (3.0, 0.5)
     (made,) = card.outputs
@@ -105,7 +105,7 @@ def test_control_inputs_feeds_and_nodes_that_did_not_run(recorded):
     assert execute('ni total', recorded).result.before == ('gate',)
     assert execute('ni gate', recorded).result.after == ('total',)
     feed = execute('ni x', recorded).result
-    assert feed.sort == 'feed' and feed.outputs[0].users[0].node == 'part/centred'
+    assert feed.kind == 'feed' and feed.outputs[0].users[0].node == 'part/centred'
     never = execute('ni never', recorded).result
     assert never.newest is None and never.calls == 0 and 'did not run' in text('ni never', recorded)
 
@@ -273,7 +273,7 @@ def test_a_file_that_has_changed_or_gone(tmp_path, monkeypatch):
         program.unlink()
         gone = execute('ps model.py', context).result.source
         assert gone.read == '' and 'not on this machine' in gone.warnings[0]
-        assert [line.text for line in gone.lines if line.known][:2] == ['def half(x):', '    return x / 2']
+        assert [line.text for line in gone.lines if line.has_text][:2] == ['def half(x):', '    return x / 2']
         assert NOT_HERE in text('ls', context)
         monkeypatch.chdir(tmp_path)
         (tmp_path / 'model.py').write_text('# SECRET\n' * 20)

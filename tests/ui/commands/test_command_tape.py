@@ -51,7 +51,7 @@ def test_in_a_session(recorded):
             ('hid', '', 'x:0')} <= edges
     assert tape.source == 'Session.run' and [edge.gradient.name for edge in tape.leaves].count('x:0') == 1
     node = next(node for node in tape.nodes if node.name == 'norm')
-    assert node.inside >= 1 and node.op_type == 'EagerPyFunc' and context.trace.call(node.forward).site.name == 'norm'
+    assert node.inner_steps >= 1 and node.op_type == 'EagerPyFunc' and context.trace.call(node.forward).site.name == 'norm'
     gradients = {edge.gradient.name: edge.gradient for edge in tape.edges}
     assert gradients['x:0'].magnitude == 2.0 and gradients['x:0'].log10 == pytest.approx(np.log10(2))
     norm_to_hid = next(edge.gradient for edge in tape.edges if (edge.gradient.name, edge.slot) == ('hid:0', 0)
@@ -89,7 +89,7 @@ def test_runs_and_json(recorded):
     context = recorded(program)
     newest = execute('tape', context).result
     assert [node.op_type for node in newest.nodes] == ['Exp'] and len(newest.leaves) == 1
-    other = next(run for run, steps in newest.others if steps > 3)
+    other = next(run for run, steps in newest.other_runs if steps > 3)
     assert 'norm' in {node.name for node in execute(f'tape --run {other}', context).result.nodes}
     assert json.loads(execute('tape --json', context).json, parse_constant=pytest.fail)['nodes'][0]['name'] == 'Exp'
 

@@ -365,8 +365,8 @@ def test_times_of_one_run_count_from_its_start(trace) -> None:
     desk = SavedDesk(trace)
     try:
         whole, of_run = desk.answer('lt', 160).data, desk.answer('lt --run 4', 160).data
-        assert whole['begun'] == 0 and of_run['begun'] > 0
+        assert whole['time_origin'] == 0 and of_run['time_origin'] > 0
         run = desk.trace.calls(kind='run', run=4)[0]
-        assert of_run['begun'] == run.started <= min(call['started'] for call, _ in of_run['rows'])
+        assert of_run['time_origin'] == run.started <= min(call['started'] for call, _ in of_run['rows'])
     finally:
         desk.close()

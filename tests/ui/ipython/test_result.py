@@ -112,8 +112,8 @@ def test_times_of_one_run_count_from_its_start_as_on_the_screen(trace):
     last = max(call.run for call, _ in result('lt', trace).data.rows)
     one = result(f'lt --run {last}', trace)
     later = one.to_pandas()
-    assert one.data.begun > 0
-    assert later['time ms'].min() + one.data.begun * 1e3 == pytest.approx(
+    assert one.data.time_origin > 0
+    assert later['time ms'].min() + one.data.time_origin * 1e3 == pytest.approx(
         min(available_at(call, tensor) for call, tensor in one.data.rows) * 1e3)
 
 

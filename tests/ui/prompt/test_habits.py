@@ -166,12 +166,12 @@ def test_ipdbs_and_tfdbgs_and_ctrl_d(tmp_path: Path) -> None:
     assert 'norm:0' in (tmp_path / 'out.txt').read_text()
 
 
-@pytest.mark.parametrize('habit', HABITS, ids=lambda habit: f'{habit.of} {habit.theirs}')
+@pytest.mark.parametrize('habit', HABITS, ids=lambda habit: f'{habit.of} {habit.command}')
 def test_every_line_of_the_table_is_tried(habit) -> None:
-    tried = [line for of, theirs, line, _ in (*STEPS, *OTHERS) if (of, theirs) == (habit.of, habit.theirs)]
-    assert tried or habit.theirs == 'Ctrl-D'
+    tried = [line for of, theirs, line, _ in (*STEPS, *OTHERS) if (of, theirs) == (habit.of, habit.command)]
+    assert tried or habit.command == 'Ctrl-D'
     names = set(TABLE.names)
-    words = [word for word in habit.theirs.split(', ') if word.replace('_', '').isalpha() and word.islower()]
+    words = [word for word in habit.command.split(', ') if word.replace('_', '').isalpha() and word.islower()]
     assert {word in names for word in words} <= {habit.how != 'not there'}
-    assert habit.ours.split()[0] in names or habit.how == 'same'
+    assert habit.equivalent.split()[0] in names or habit.how == 'same'
     assert bool(habit.why) == (habit.how != 'same')

@@ -145,7 +145,7 @@ def test_diamonds_after_one_another_are_not_walked_once_a_way():
 def test_a_chain_of_any_length_is_walked_without_recursion():
     found = execute('li layer_99/op_9999 -d 100000 -n 20000', Context(large())).result.lineage
     assert found.reached == found.shown == 9_999
-    assert sum(not row.again for row in found.rows) == 10_000
+    assert sum(not row.listed_at for row in found.rows) == 10_000
 
 
 # ---------------------------------------------------------------- diagrams

@@ -45,7 +45,7 @@ class NodeInput:
     """One input: where it comes from, and what it held last."""
 
     use: TensorUse
-    sort: Sort
+    kind: Sort
     op_type: str
     value: TensorRecord | None
     constant: Constant | None
@@ -67,7 +67,7 @@ class NodeCard:
     """A node.
 
     Attributes:
-        sort: A node, or a feed or constant, which have only consumers.
+        kind: A node, or a feed or constant, which have only consumers.
         site: As announced; None for a feed or constant.
         attrs: What TensorFlow's NodeDef says too; private names apart.
         device: '' if none was asked for.
@@ -78,7 +78,7 @@ class NodeCard:
         calls, failed, bad, total: How often it ran, raised, met NaN or infinities, and for how many seconds; of `run` if
             one is given.
         retries: How many of the calls were executed once more by `retry`.
-        perhaps: How many calls may be of `run`, which has none that is known: several runs went on at once.
+        possible_calls: How many calls may be of `run`, which has none that is known: several runs went on at once.
         first_bad: Number of the first call with NaN or infinities, ''.
         places: How many sites have that name: eager calls on other lines, the same node of other graphs.
         recorded: Whether a call of it would have been recorded.
@@ -90,7 +90,7 @@ class NodeCard:
     """
 
     name: str
-    sort: Sort
+    kind: Sort
     site: SiteRecord | None
     attrs: dict[str, Any]
     device: str
@@ -117,7 +117,7 @@ class NodeCard:
     all_attrs: bool
     all_frames: bool
     retries: int = 0
-    perhaps: int = 0
+    possible_calls: int = 0
     values_of: int | None = None
 
 

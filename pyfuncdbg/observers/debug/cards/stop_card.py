@@ -84,7 +84,7 @@ class StopCard:
         remark: The host's remark on the next node, '' mostly.
         unlocated: Why it is not known where the node was created, '' mostly.
         enters: Whether `step` goes into the call or node from here: into its Python function, or the graph that it runs.
-        given: After a call, its inputs, as far as the card has room; `more_given` further ones are not shown.
+        inputs: After a call, its inputs, as far as the card has room; `more_inputs` further ones are not shown.
     """
 
     number: int
@@ -114,8 +114,8 @@ class StopCard:
     differences: tuple[Difference, ...] = ()
     remark: str = ''
     unlocated: Unlocated = ''
-    given: tuple[CardValue, ...] = ()
-    more_given: int = 0
+    inputs: tuple[CardValue, ...] = ()
+    more_inputs: int = 0
     created_text: str = ''
     enters: bool = False
 

@@ -102,13 +102,13 @@ class RepeatedResult:
     Attributes:
         outputs: Its outputs, () if it raised.
         error: What it raised.
-        said: What it printed, warned and logged.
+        messages: What it printed, warned and logged.
         changed: Variables that it assigned to; they were put back.
     """
 
     outputs: tuple[np.ndarray, ...]
     error: BaseException | None
-    said: tuple[OutputRecord, ...]
+    messages: tuple[OutputRecord, ...]
     changed: tuple[str, ...]
 
 

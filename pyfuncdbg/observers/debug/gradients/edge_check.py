@@ -33,17 +33,17 @@ class EdgeOutcome:
     Attributes:
         error: Relative difference to what was expected; the largest of those met.
         index: Of the element, where one was located.
-        got, expected: Its gradient on the tape and by differences; at a kink `expected` is the derivative from one side and
-            `other` the one from the other.
+        actual, expected: Its gradient on the tape and by differences; at a kink `expected` is the derivative from one side,
+            `other_side` that from the other.
         reason: Why it could not be checked, or what is remarkable.
     """
 
     verdict: Verdict
     error: float | None = None
     index: tuple[int, ...] | None = None
-    got: float | None = None
+    actual: float | None = None
     expected: float | None = None
-    other: float | None = None
+    other_side: float | None = None
     reason: str = ''
 
 
@@ -153,7 +153,8 @@ class EdgeCheck:
             return EdgeOutcome('BAD', abs(slope.value - derivative) / size if size else None, None, derivative, slope.value,
                                reason=name)
         if not self._is_conclusive(slope, derivative, direction):
-            return EdgeOutcome('unchecked', got=derivative, reason=f'the differences are too noisy, {name}: {_shown(slope)}')
+            return EdgeOutcome('unchecked', actual=derivative,
+                               reason=f'the differences are too noisy, {name}: {_shown(slope)}')
         return EdgeOutcome('OK', self._error)
 
     def _is_confirmed(self, direction: np.ndarray) -> bool:
@@ -222,10 +223,10 @@ class EdgeCheck:
             fits, tells = self._close(slope, got * size, direction), self._is_conclusive(slope, got * size, direction)
         up, down = self._weighted.one_sided(self._slot, direction)
         if self._is_kink(up, down, got * size):
-            self._kink = self._kink or EdgeOutcome('kink', index=index, got=got, expected=down.value / size,
-                                                   other=up.value / size)
+            self._kink = self._kink or EdgeOutcome('kink', index=index, actual=got, expected=down.value / size,
+                                                   other_side=up.value / size)
             return self._kink
-        noisy = EdgeOutcome('unchecked', index=index, got=got,
+        noisy = EdgeOutcome('unchecked', index=index, actual=got,
                             reason=f'the differences are too noisy: {_shown(slope, size)}')
         if fits:
             return EdgeOutcome('OK', self._error) if tells or self._is_negligible(flat) else noisy
@@ -238,7 +239,7 @@ class EdgeCheck:
             expected = sides[0] / size                  # at the edge of where the function is defined
         else:
             self._unknown = self._unknown or (noisy if slope.is_known else EdgeOutcome(
-                'unchecked', index=index, got=got, reason='the function gives no finite value near this element'))
+                'unchecked', index=index, actual=got, reason='the function gives no finite value near this element'))
             return self._unknown
         scale = max(abs(expected), abs(got)) if np.isfinite(got) else 1.0
         return EdgeOutcome('BAD', abs(expected - got) / scale if np.isfinite(got) else None, index, got, expected)

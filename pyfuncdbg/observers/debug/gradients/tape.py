@@ -52,10 +52,10 @@ class TapeNode:
         forward: Number of the forward call, '' if that was not recorded.
         function: The user's function that it goes back through, '' if none.
         incoming: The gradients of the forward node's outputs.
-        inside: How many steps went back through the function's own ops.
+        inner_steps: How many steps went back through the function's own ops.
         place: The program's line of the forward node, 'model.py:12'; '' if that is not known.
-        within: Number of the step back through a traced function that this one is a part of, '' if of none. Other parts are
-            nodes of a graph, so what flows between them is not known.
+        outer_step: Number of the step back through a traced function that this one is a part of, '' if of none. Other parts
+            are nodes of a graph, so the gradients between them are not known.
     """
 
     number: str
@@ -65,9 +65,9 @@ class TapeNode:
     forward: str
     function: str
     incoming: tuple[Gradient, ...]
-    inside: int = 0
+    inner_steps: int = 0
     place: str = ''
-    within: str = ''
+    outer_step: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +116,14 @@ class EdgeMark:
         step: Number of the gradient call; `slot` is which of its outputs.
         verdict: 'OK', 'BAD', 'kink' or 'unchecked'.
         error: Relative difference to what was expected.
-        got, expected: Of the element that is wrong most.
+        actual, expected: Of the element that is wrong most.
     """
 
     step: str
     slot: int
     verdict: str
     error: float | None = None
-    got: float | None = None
+    actual: float | None = None
     expected: float | None = None
 
 
@@ -135,7 +135,7 @@ class Tape:
         nodes: In order of time.
         edges: All, those to leaves included, by source and slot.
         roots: Numbers of the steps that begin: at what is differentiated. None is within another.
-        others: Further runs with gradients, with how many steps.
+        other_runs: Further runs with gradients, with how many steps.
         checks: What `check` has found so far.
         sources: What the program asked for, in its order; empty where the host does not tell.
         traced: Whether it was made into nodes of a graph: there are no values yet.
@@ -147,7 +147,7 @@ class Tape:
     nodes: tuple[TapeNode, ...]
     edges: tuple[TapeEdge, ...]
     roots: tuple[str, ...]
-    others: tuple[tuple[int, int], ...] = ()
+    other_runs: tuple[tuple[int, int], ...] = ()
     checks: tuple[EdgeMark, ...] = ()
     _repr_mimebundle_ = mimebundle
     sources: tuple[TapeSource, ...] = ()

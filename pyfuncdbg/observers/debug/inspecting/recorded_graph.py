@@ -334,8 +334,8 @@ def plan_of(trace: Trace, run: int | None = None) -> PlanRecord:
 
 
 def _plan_of(record: RunRecord) -> PlanRecord:
-    return PlanRecord(record.process, record.label, record.host, tuple(tensor.name for tensor in record.feeds), record.asked,
-                      record.sites, record.kind, 1, record.id)
+    return PlanRecord(record.process, record.label, record.host, tuple(tensor.name for tensor in record.feeds),
+                      record.fetch_names, record.sites, record.kind, 1, record.id)
 
 
 def _of_node(graph: RecordedGraph, name: str) -> list[str]:

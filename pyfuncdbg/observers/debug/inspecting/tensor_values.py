@@ -32,13 +32,13 @@ class LiveTensor:
     Attributes:
         name: 'mm:0'.
         op_type: Of its node; '' for a feed.
-        standing: Fed; computed and here; computed and dropped; made by the node that is next or runs now; made later.
+        state: Fed; computed and here; computed and dropped; made by the node that is next or runs now; made later.
         tensor: Its summary, if it is here.
     """
 
     name: str
     op_type: str
-    standing: Standing
+    state: Standing
     tensor: TensorRecord | None
 
 
@@ -48,7 +48,7 @@ class LiveNode:
 
     name: str
     op_type: str
-    standing: Literal['here', 'next', 'later']
+    state: Literal['here', 'next', 'later']
     silent: bool
 
 

@@ -27,7 +27,7 @@ class WaitingThread:
         where: The same in a few words.
         reason: Why it has stopped.
         seconds: For how long.
-        here: Whether it has the prompt.
+        current: Whether it has the prompt.
     """
 
     stop: int
@@ -37,7 +37,7 @@ class WaitingThread:
     where: str
     reason: str
     seconds: float
-    here: bool
+    current: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class LineReport:
         functions: How many activations of the program's functions were traced.
         outputs: Of the re-run.
         same: Whether they equal the recorded ones bit for bit; None where those were not kept.
-        said: What the re-run printed.
+        messages: What the re-run printed.
         raised: What it raised, as one line; ''.
         changed: Variables that it assigned to, and that were put back.
     """
@@ -41,7 +41,7 @@ class LineReport:
     functions: int
     outputs: tuple[TensorRecord, ...]
     same: bool | None
-    said: tuple[OutputRecord, ...]
+    messages: tuple[OutputRecord, ...]
     raised: str
     changed: tuple[str, ...]
 
@@ -65,11 +65,12 @@ def trace_lines(trace: Trace, call: CallRecord, at: Call | None = None) -> LineR
         result = maker.make(inputs, tracer.run)
     way = [tracer.appearances[i] for i in find_cause(tracer)]
     error = result.error
-    source = call.site.source_at(way[0].filename, way[0].line) if way and not way[0].given else SourceText()
+    source = call.site.source_at(way[0].filename, way[0].line) if way and not way[0].is_parameter else SourceText()
     return LineReport(
         call, tuple(way), source, len(tracer.appearances) - len(way), tracer.frames,
         tuple(describe(old.name, array) for old, array in zip(call.outputs, result.outputs, strict=False)),
-        same_outputs(call, result), result.said, '' if error is None else f'{type(error).__name__}: {error}', result.changed)
+        same_outputs(call, result), result.messages,
+        '' if error is None else f'{type(error).__name__}: {error}', result.changed)
 
 
 def same_outputs(call: CallRecord, result: RepeatedResult) -> bool | None:

@@ -39,14 +39,14 @@ class Operand:
     Attributes:
         name: As written.
         tensor: Its summary, as it was before the statement.
-        since: Which appearance its non-finite values are of, None if it was finite.
-        after: The summary is of the contents after the statement: they were too large to be kept.
+        origin_index: Which appearance its non-finite values are of, None if it was finite.
+        after_statement: The summary is of the contents after the statement: they were too large to be kept.
     """
 
     name: str
     tensor: TensorRecord
-    since: int | None = None
-    after: bool = False
+    origin_index: int | None = None
+    after_statement: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class NonfiniteVariable:
         variable: 'x', 'self.buffer', 'parts[3]', 'return value'.
         tensor: Its summary; `tensor.stats.first_bad` is the index.
         operands: What the statement used.
-        given: It is a parameter that came in so.
+        is_parameter: It is a parameter that came in so.
     """
 
     filename: str
@@ -69,7 +69,7 @@ class NonfiniteVariable:
     variable: str
     tensor: TensorRecord
     operands: tuple[Operand, ...] = ()
-    given: bool = False
+    is_parameter: bool = False
 
 
 class LineTracer:
@@ -282,7 +282,7 @@ class _Activation:
         index = tracer.add_appearance(NonfiniteVariable(
             code.co_filename, code.co_firstlineno if statement is None else statement.line, code.co_name,
             '' if statement is None else statement.text, '.'.join(path) + where, describe('.'.join(path), array),
-            self._operands(), given=statement is None), value)
+            self._operands(), is_parameter=statement is None), value)
         self._bad[path] = index, nan
 
     def _operands(self) -> tuple[Operand, ...]:
@@ -322,8 +322,9 @@ def find_cause(tracer: LineTracer) -> list[int]:
     while True:
         appearance = tracer.appearances[at]
         nan = _has_nan(appearance)
-        earlier = [operand.since for operand in appearance.operands
-                   if operand.since is not None and operand.since < at and (not nan or _holds_nan(operand.tensor))]
+        earlier = [operand.origin_index for operand in appearance.operands
+                   if operand.origin_index is not None and operand.origin_index < at and (
+                       not nan or _holds_nan(operand.tensor))]
         if not earlier:
             return way[::-1]
         at = min(earlier)

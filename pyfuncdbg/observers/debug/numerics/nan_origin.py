@@ -21,7 +21,7 @@ class Provenance:
         verdict: On the call where it began: 'born', 'suspected', 'fed' or 'entered'.
         number, label: Of that call: '313', 'normalize[26]'.
         filename, line: Where in it, or where its function is, or where the op was made.
-        here: The tensor is an output of that very call.
+        own_output: The tensor is an output of that very call.
         certain: False if this is only the likely story.
     """
 
@@ -30,7 +30,7 @@ class Provenance:
     label: str
     filename: str
     line: int
-    here: bool
+    own_output: bool
     certain: bool
 
 

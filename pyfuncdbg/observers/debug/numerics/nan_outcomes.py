@@ -74,7 +74,7 @@ class HealthReport:
         ops: Whether graph nodes were recorded.
         stepped: Whether some were without that, for a run was stepped through.
         stopped: Whether the program is stopped, and more may come.
-        otherwise: Calls whose nodes by themselves give something else than the framework had.
+        fusion_mismatches: Calls whose nodes by themselves give something else than the framework had.
     """
 
     findings: tuple[NanVerdict, ...]
@@ -85,7 +85,7 @@ class HealthReport:
     unjudged: int
     ops: bool
     stopped: bool
-    otherwise: tuple[CallRecord, ...] = ()
+    fusion_mismatches: tuple[CallRecord, ...] = ()
     stepped: bool = False
 
 

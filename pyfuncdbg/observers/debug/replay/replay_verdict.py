@@ -112,7 +112,7 @@ def judge(call: CallRecord, result: RepeatedResult, unknown_numbers: bool) -> Re
         verdict = NOT_KNOWN
     if unknown_numbers:
         verdict = RNG_UNKNOWN
-    return ReplayedCall(verdict, outputs, raised, result.said, tensors, unknown)
+    return ReplayedCall(verdict, outputs, raised, result.messages, tensors, unknown)
 
 
 def _differences(recorded: Sequence[TensorRecord], arrays: Sequence[np.ndarray]) -> tuple[tuple[TensorDifference, ...], int]:

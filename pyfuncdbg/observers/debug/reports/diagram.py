@@ -152,8 +152,8 @@ def tape_diagram(tape: Tape, form: Form, limit: int, marks: Callable[[str, int],
     for node in tape.nodes:
         boxes.add(node.number, lambda node=node: _step(node))               # type: ignore[misc]
     for node in tape.nodes:
-        if node.within:
-            boxes.join(boxes.add(node.within, lambda: DiagramBox(('?',), 'elsewhere')),
+        if node.outer_step:
+            boxes.join(boxes.add(node.outer_step, lambda: DiagramBox(('?',), 'elsewhere')),
                        boxes.add(node.number, lambda: DiagramBox(('?',), 'elsewhere')), 'inside', dashed=True)
     for edge in tape.edges:
         leaf = edge.gradient.name

@@ -25,9 +25,9 @@ class LineageRow:
     Attributes:
         depth: 0 for the node that was asked for.
         node, op_type, function: Which node; '' where it has no such.
-        sort: What it is; 'elsewhere' for something that these runs did not announce.
+        kind: What it is; 'elsewhere' for something that these runs did not announce.
         use: How it is joined to the row above it, None for the first.
-        again: Its inputs (outputs) are listed at another row of it, above or below; '' if here.
+        listed_at: Its inputs (outputs) are listed at another row of it, above or below; '' if here.
         hidden: How many of them are not shown because of the depth.
         last: For each depth from 1 up to its own, whether no further row of that depth follows under the same parent.
         value: The tensor between the two; of a consumer its first output.
@@ -39,9 +39,9 @@ class LineageRow:
     node: str
     op_type: str
     function: str
-    sort: Sort
+    kind: Sort
     use: TensorUse | None
-    again: Literal['', 'above', 'below']
+    listed_at: Literal['', 'above', 'below']
     hidden: int
     last: tuple[bool, ...]
     value: TensorRecord | None = None
@@ -64,7 +64,7 @@ class Lineage:
         label: What the run is of; '' for eager calls.
         returned: Which outputs the function of the node's graph returns.
         fetched: Whether its runs give an output to the program.
-        known: Whether nodes that take its outputs would have been recorded.
+        consumers_recorded: Whether nodes that take its outputs would have been recorded.
         in_graph: Whether it is a node of a graph, also where no run announces that.
     """
 
@@ -79,7 +79,7 @@ class Lineage:
     label: str
     returned: tuple[ReturnedOutput, ...] = ()
     fetched: bool = False
-    known: bool = True
+    consumers_recorded: bool = True
     in_graph: bool = False
 
 

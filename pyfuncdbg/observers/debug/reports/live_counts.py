@@ -123,7 +123,7 @@ def _key(use: SiteUse) -> tuple[int, int]:
 def _pending(use: SiteUse, now: float) -> float:
     """Seconds that calls have run which have not returned; a child process of the program may have ended."""
     running = use.calls - use.finished
-    return max(0.0, running * now - use.begun) if use.site.process == 1 else 0.0
+    return max(0.0, running * now - use.unfinished_starts) if use.site.process == 1 else 0.0
 
 
 def _site(use: SiteUse, spent: float, before: _Look, elapsed: float, *, over: bool) -> SiteCounts:

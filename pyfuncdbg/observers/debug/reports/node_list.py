@@ -27,7 +27,7 @@ class NodeListRow:
         value: What its first output held last.
         handle: It names what only its host can hold, such as a variable, and so has no calls.
         unseen: Its calls are never seen: it makes no tensor.
-        perhaps: How many calls may be of the graph's run, which has none that is known.
+        possible_calls: How many calls may be of the graph's run, which has none that is known.
     """
 
     position: int
@@ -38,12 +38,12 @@ class NodeListRow:
     value: TensorRecord | None = None
     handle: bool = False
     unseen: bool = False
-    perhaps: int = 0
+    possible_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NodeList:
-    """Nodes that passed the filters: `total` in all, `ran` of them ran or are handles; these were asked for.
+    """Nodes that passed the filters: `total` in all, `executed` of them ran or are handles; these were asked for.
 
     Attributes:
         label: What the runs are of.
@@ -57,7 +57,7 @@ class NodeList:
 
     rows: tuple[NodeListRow, ...]
     total: int
-    ran: int
+    executed: int
     label: str
     runs: int
     ops: bool
@@ -79,5 +79,5 @@ def node_rows(trace: Trace, graph: RecordedGraph) -> list[NodeListRow]:
         users = {use.node for use in graph.users.get(name, ())}
         rows.append(NodeListRow(position, node.site, node.inputs, len(users), costs[0] if costs else None,
                                 handle=node.is_handle, unseen=node.is_unseen,
-                                perhaps=0 if costs else count_unattributed(trace, node.site, graph.run)))
+                                possible_calls=0 if costs else count_unattributed(trace, node.site, graph.run)))
     return rows

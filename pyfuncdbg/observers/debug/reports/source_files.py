@@ -93,7 +93,7 @@ def marks_by_line(trace: Trace, run: int | None = None) -> dict[str, dict[int, l
 class MissingLines:
     """Counts of nodes without a line: made before their host was attached to, or read from a GraphDef."""
 
-    before: int = 0
+    before_attachment: int = 0
     imported: int = 0
 
 
@@ -144,17 +144,17 @@ class AnnotatedLine:
 
     Attributes:
         number: From 1.
-        text: '' if unknown; `known` says whether it is known.
+        text: '' if unknown; `has_text` says whether it is known.
         own: Seconds that its nodes took; functions count at the line that made them.
-        nodes: Those that are listed; `more` further ones are not.
+        nodes: Those that are listed; `hidden_nodes` further ones are not.
     """
 
     number: int
     text: str
-    known: bool
+    has_text: bool
     own: float
     nodes: tuple[MarkedNode, ...]
-    more: int
+    hidden_nodes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,14 @@ class ReloadReport:
         function: Its name.
         filename: Its file.
         line: Where it begins now.
-        done: Whether it has new code.
+        changed: Whether it has new code.
         note: Why it has not, '' if the file is as it was.
     """
 
     function: str
     filename: str
     line: int
-    done: bool
+    changed: bool
     note: str = ''
 
 

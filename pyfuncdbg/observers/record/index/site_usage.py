@@ -31,7 +31,7 @@ class SiteUse:
         bad: How many met NaN or infinity.
         retries: How many were executed once more by `retry`; the program has not called those.
         changed: How many wrote to one of their inputs, as far as the trace tells.
-        begun: Seconds at which those that have not finished began, added up.
+        unfinished_starts: Seconds at which those that have not finished began, added up.
     """
 
     site: SiteRecord
@@ -42,7 +42,7 @@ class SiteUse:
     bad: int = 0
     retries: int = 0
     changed: int = 0
-    begun: float = 0.0
+    unfinished_starts: float = 0.0
 
     @property
     def mean(self) -> float | None:

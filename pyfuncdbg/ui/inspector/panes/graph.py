@@ -29,7 +29,7 @@ def graph(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     if call is None:
         return empty_hint('graph', desk)
     rows = recorded_rows(desk, call)
-    parts = [PicturePart(node_line(row), _command(row), row.standing == 'here') for row in rows[:_NODES]]
+    parts = [PicturePart(node_line(row), _command(row), row.state == 'here') for row in rows[:_NODES]]
     if len(rows) > _NODES:
         parts.append(PicturePart(Text(f'... {len(rows) - _NODES:,} further nodes', 'yellow')))
     return DrawnPicture(f'graph  run #{call.run}  {count(len(rows), "node")}', parts)

@@ -39,10 +39,10 @@ def graph(desk: Desk, width: int) -> DrawnPicture:
         reply = desk.answer('bt', width)
         return DrawnPicture('stack', [PicturePart(reply.shown if not reply.error else Text(reply.error, 'dim',
                                                                                            overflow='fold'))])
-    feeds = [row for row in data['rows'] if row['standing'] == 'fed']
+    feeds = [row for row in data['rows'] if row['state'] == 'fed']
     outputs: dict[str, list[Mapping[str, Any]]] = {}
     for row in data['rows']:
-        if row['standing'] != 'fed':
+        if row['state'] != 'fed':
             outputs.setdefault(str(row['name']).rpartition(':')[0], []).append(row)
     parts = [_node_part(row) for row in feeds]
     fed = {str(row['name']).rpartition(':')[0] for row in feeds}
@@ -55,7 +55,7 @@ def graph(desk: Desk, width: int) -> DrawnPicture:
 
 def _node_part(row: Mapping[str, Any]) -> PicturePart:
     """An output, or a node: one without outputs, or one of those whose outputs were not asked for."""
-    standing = _STANDINGS.get(row['standing'], 'later')
+    standing = _STANDINGS.get(row['state'], 'later')
     name, tensor = str(row['name']), _tensor(row.get('tensor'))
     if standing == 'ran' and row.get('silent') is False:
         standing = 'unknown'

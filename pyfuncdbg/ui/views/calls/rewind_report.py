@@ -43,7 +43,7 @@ def retry_view(node: str, reload_report: ReloadReport | None, inputs: str = '', 
                held: Sequence[str] = (), took: float | None = None) -> Page:
     """The call that is made again: its code and its inputs; and its time, where that was long."""
     parts: list[Part] = []
-    if reload_report is not None and reload_report.done:
+    if reload_report is not None and reload_report.changed:
         where = f'{one_line(reload_report.filename, 200)}:{reload_report.line}'
         parts.append(Text(f'{one_line(reload_report.function, 60)} was edited: reloaded from {where}', 'green',
                           overflow='fold'))

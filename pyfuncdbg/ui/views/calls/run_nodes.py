@@ -25,7 +25,7 @@ class NodeRow:
 
     Attributes:
         name, op_type: Of the node.
-        standing: Where we are; ran; was not recorded; comes later.
+        state: Where we are; ran; was not recorded; comes later.
         call: Its call, None if it was not recorded.
         calls: How many calls it had in this run.
         tensor: What it gave or was fed, None if unknown.
@@ -33,7 +33,7 @@ class NodeRow:
 
     name: str
     op_type: str
-    standing: Standing
+    state: Standing
     call: CallRecord | None = None
     calls: int = 0
     tensor: TensorRecord | None = None
@@ -45,10 +45,10 @@ def node_line(row: NodeRow) -> Page:
         width = options.max_width
         kind = _TYPE if width >= 56 else 0
         room = max(8, width - kind - _STATE - 4)
-        mark, style = _MARKS[row.standing]
+        mark, style = _MARKS[row.state]
         times = f' x{row.calls}' if row.calls > 1 else ''
         name = one_line(row.name, room - len(times)) + times
-        line = Text.assemble((f'{mark} ', style), (f'{name:<{room}} ', 'bold' if row.standing == 'here' else ''),
+        line = Text.assemble((f'{mark} ', style), (f'{name:<{room}} ', 'bold' if row.state == 'here' else ''),
                              no_wrap=True, overflow='crop')
         if kind:
             what = 'py' if row.call is not None and row.call.site.kind == 'python' else one_line(row.op_type, kind - 1)
@@ -64,7 +64,7 @@ def _state(row: NodeRow) -> Text:
         return state(row.call)
     tensor = row.tensor
     if tensor is None:
-        return Text('ok', 'green') if row.standing == 'ran' else Text('...' if row.standing == 'here' else '-', 'dim')
+        return Text('ok', 'green') if row.state == 'ran' else Text('...' if row.state == 'here' else '-', 'dim')
     found = [flag for flag in flags(tensor) if tensor.stats is not None]
     worst = [flag for flag in found if flag.bad] or found[:1]
     return flag_line(tuple(worst)) if worst else Text('ok', 'green')

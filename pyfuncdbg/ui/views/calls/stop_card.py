@@ -112,7 +112,7 @@ def _values(card: StopCard) -> list[Part]:
     returned: list[Part] = []
     if card.returned is not None:
         returned.append(Text.assemble(('returns  ', 'dim'), inline(card.returned), overflow='fold'))
-    return [*_table('inputs', card.given, card.more_given), *_table(card.values_are, card.values, card.hidden), *returned]
+    return [*_table('inputs', card.inputs, card.more_inputs), *_table(card.values_are, card.values, card.hidden), *returned]
 
 
 def _table(head: str, values: Sequence[CardValue], hidden: int) -> list[Part]:

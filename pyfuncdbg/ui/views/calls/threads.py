@@ -39,8 +39,8 @@ def threads_view(threads: ThreadList) -> Page:
 
 def _waiting(rows: Sequence[WaitingThread], options: ConsoleOptions) -> Table:
     return fitted_table([
-        Column('stop', [Text(f'> {row.stop}' if row.here else str(row.stop), 'bold' if row.here else '') for row in rows], 0,
-               right=True),
+        Column('stop', [Text(f'> {row.stop}' if row.current else str(row.stop), 'bold' if row.current else '')
+                        for row in rows], 0, right=True),
         Column('where', [label(row.where, limit=60) for row in rows], 1, least=14),
         Column('why', [label(row.reason, limit=60) for row in rows], 2, least=12),
         Column('waits', [Text(seconds(row.seconds)) for row in rows], 4, right=True),

@@ -54,9 +54,9 @@ def _missing_reason(tree: Lineage) -> str:
     """The reason why there is nothing to list."""
     first = tree.rows[0] if tree.rows else None
     if tree.direction == 'inputs':
-        unknown = first is not None and first.sort == 'elsewhere'
+        unknown = first is not None and first.kind == 'elsewhere'
         missing = 'no node of this graph: what goes in is not known' if unknown else 'no inputs'
-    elif not tree.known:
+    elif not tree.consumers_recorded:
         return 'what takes its outputs is not known: nodes are recorded with --ops'
     else:
         missing = 'no node takes its outputs'
@@ -88,10 +88,10 @@ def _row(row: LineageRow, marks: tuple[str, str, str, str], tree: Lineage, *, ty
         text.append(f' [{one_line(row.op_type, 30)}]', 'cyan')
     if row.function:
         text.append(f' {one_line(row.function, 40)}', 'cyan')
-    if row.again:
-        return text.append(f'  ^ its {tree.direction} are listed {row.again}', 'dim')
-    if row.sort != 'node':
-        text.append('  from outside' if row.sort == 'elsewhere' else f'  {row.sort}', 'dim')
+    if row.listed_at:
+        return text.append(f'  ^ its {tree.direction} are listed {row.listed_at}', 'dim')
+    if row.kind != 'node':
+        text.append('  from outside' if row.kind == 'elsewhere' else f'  {row.kind}', 'dim')
     held = glimpse_of_constant(row.constant) if row.constant is not None else glimpse(row.value)
     if held:
         text.append('  ').append_text(held)

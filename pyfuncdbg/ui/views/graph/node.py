@@ -64,14 +64,14 @@ def _title(card: NodeCard) -> Text:
     style = 'bold' if card.newest is not None else 'bold blue'
     text = Text.assemble(('node ', style), label(card.name, style, limit=300), overflow='fold')
     if card.site is None:
-        return text.append(f'  {card.sort}', 'cyan')
+        return text.append(f'  {card.kind}', 'cyan')
     text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
     if card.newest is None and card.site.attrs.get('_handle') is True:
         return text.append(f'  held by {one_line(card.site.host, 40)}: it has no calls', 'dim')
     if card.newest is None and card.site.attrs.get('_unseen') is True:
         return text.append('  its calls are not seen', 'dim')
-    if card.newest is None and card.perhaps:
-        return text.append(f'  {count(card.perhaps, "call")} may be of run #{card.run}: not known', 'yellow')
+    if card.newest is None and card.possible_calls:
+        return text.append(f'  {count(card.possible_calls, "call")} may be of run #{card.run}: not known', 'yellow')
     if card.newest is None:
         missing = 'its calls were not recorded: --ops' if not card.recorded else 'has not run yet' if card.live else (
             'did not run' + (f' in run #{card.run}' if card.run else ' while it was recorded'))
@@ -139,8 +139,8 @@ def _names(names: Sequence[str]) -> Text:
 def _inputs(inputs: Sequence[NodeInput]) -> Page:
     rows = []
     for node_input in inputs[:INPUTS]:
-        sort = label(node_input.op_type, 'cyan', 30) if node_input.sort == 'node' else Text(
-            'from outside' if node_input.sort == 'elsewhere' else node_input.sort, 'dim')
+        sort = label(node_input.op_type, 'cyan', 30) if node_input.kind == 'node' else Text(
+            'from outside' if node_input.kind == 'elsewhere' else node_input.kind, 'dim')
         held = glimpse_of_constant(node_input.constant) if node_input.constant is not None else glimpse(node_input.value)
         name = label(node_input.use.tensor, limit=60) if node_input.use.tensor else Text('(no name)', 'dim')
         rows.append((Text(f'  {node_input.use.slot}', 'dim'), name, sort if node_input.use.tensor else Text(), held))

@@ -33,8 +33,8 @@ def node_list_view(nodes: NodeList) -> Page:
     first = heading(nodes.total, 'node', shown=len(nodes.rows), filters=nodes.filters, sort=nodes.sort)
     if not nodes.ops:
         first.append('   ops not recorded: --ops', 'yellow')
-    elif nodes.ran < nodes.total:
-        first.append(f'   {nodes.total - nodes.ran:,} {NEVER[nodes.live]}', 'blue')
+    elif nodes.executed < nodes.total:
+        first.append(f'   {nodes.total - nodes.executed:,} {NEVER[nodes.live]}', 'blue')
 
     rows = nodes.rows
 
@@ -58,7 +58,7 @@ def node_list_view(nodes: NodeList) -> Page:
 
 def _ran(row: NodeListRow, nodes: NodeList) -> bool:
     """Whether it ran, as far as that is known."""
-    return row.time is not None or row.handle or row.unseen or row.perhaps > 0 or not (nodes.ops or row.site.function)
+    return row.time is not None or row.handle or row.unseen or row.possible_calls > 0 or not (nodes.ops or row.site.function)
 
 
 def _name(row: NodeListRow, nodes: NodeList) -> Text:
@@ -92,7 +92,7 @@ def _value(row: NodeListRow, nodes: NodeList) -> Text:
     if row.time is None and row.unseen:
         return Text('not seen', 'dim')
     if row.time is None:
-        return Text('not known' if row.perhaps else '' if _ran(row, nodes) else NEVER[nodes.live], 'blue')
+        return Text('not known' if row.possible_calls else '' if _ran(row, nodes) else NEVER[nodes.live], 'blue')
     words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
     text = Text().append(', '.join(words), 'bold red')
     if row.value is None and nodes.values_of and row.time.calls and not nodes.run:

@@ -60,16 +60,17 @@ def _found(outcome: EdgeOutcome) -> Text:
         return Text(f'{outcome.error or 0.0:.0e}', 'green')
     at = f'at {list(outcome.index)} ' if outcome.index is not None else ''
     if outcome.verdict == 'BAD' and outcome.expected is not None:
-        return Text(f'{at}got {_number(outcome.got)}, expected {_number(outcome.expected)}' + _guess(outcome), 'bold red')
+        return Text(f'{at}got {_number(outcome.actual)}, expected {_number(outcome.expected)}' + _guess(outcome), 'bold red')
     if outcome.verdict == 'kink':
-        return Text(f'{at}got {_number(outcome.got)}; {_number(outcome.expected)} from below, {_number(outcome.other)} from '
+        return Text(f'{at}got {_number(outcome.actual)}; {_number(outcome.expected)} from below, '
+                    f'{_number(outcome.other_side)} from '
                     'above: both are right')
     return Text(f'{at}{one_line(outcome.reason, 300)}')
 
 
 def _guess(outcome: EdgeOutcome) -> str:
     """The kind of mistake that makes such a difference."""
-    got, expected = outcome.got, outcome.expected
+    got, expected = outcome.actual, outcome.expected
     if not got or not expected or got != got:
         return ''
     ratio = got / expected

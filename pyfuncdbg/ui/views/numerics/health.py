@@ -39,8 +39,8 @@ def health_view(report: HealthReport) -> Page:
     if verdicts:
         first.append(f'   {verdicts}')
     parts: list[Part] = [first]
-    if report.otherwise:
-        parts.append(_otherwise(report.otherwise))
+    if report.fusion_mismatches:
+        parts.append(_otherwise(report.fusion_mismatches))
     if not report.findings:
         call = report.filters.get('call')
         met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
@@ -216,16 +216,16 @@ def line_view(report: LineReport) -> Page:
     if report.changed:
         names = ', '.join(one_line(name, 60) for name in report.changed[:8])
         parts.append(Text(f'  It assigned to {names}: put back as it was.', 'yellow', overflow='fold'))
-    if report.said:
+    if report.messages:
         parts.append(Text('printed by the re-run (not by the program)', 'bold'))
-        parts.append(Padding(output_view(report.said, lines=8), (0, 0, 0, 2)))
+        parts.append(Padding(output_view(report.messages, lines=8), (0, 0, 0, 2)))
     return Page(*parts)
 
 
 def _cause(report: LineReport) -> list[Part]:
     first, *later = report.cause
     what = kind_of(first.tensor.stats)
-    if first.given:
+    if first.is_parameter:
         parts: list[Part] = [
             Text.assemble((f'{what} came in by parameter {one_line(first.variable, 80)}', 'bold red'), ' of ',
                           label(first.function), ' at ', place(first.filename, first.line), overflow='fold')]
@@ -244,7 +244,7 @@ def _cause(report: LineReport) -> list[Part]:
         stats = operand.tensor.stats
         if stats is not None and stats.min is not None and not stats.bad:
             line.append(f'  {stats.min:.6g} .. {stats.max:.6g}' if stats.size > 1 else f'  {stats.min:.6g}')
-        if operand.after:
+        if operand.after_statement:
             line.append('  (as it is after the statement)', 'dim')
         parts.append(Padding(line, (0, 0, 0, 2)))
     parts += [_later(appearance) for appearance in later]

@@ -76,8 +76,8 @@ def tape_end(tape: Tape) -> Page:
         bad = verdicts.count('BAD')
         parts.append(Text(f'{count(len(verdicts), "gradient")} compared with differences (check): {bad or "none"} wrong',
                           'bold red' if bad else 'green'))
-    if tape.others:
-        runs = ', '.join(f'#{run} ({steps:,})' for run, steps in tape.others[-8:])
+    if tape.other_runs:
+        runs = ', '.join(f'#{run} ({steps:,})' for run, steps in tape.other_runs[-8:])
         parts.append(Text(f'further runs with gradients (steps): {runs}; tape --run N shows one', 'dim', overflow='fold'))
     return Page(*parts)
 
@@ -99,9 +99,9 @@ def check_mark(mark: EdgeMark | None) -> Text:
         return Text(f'OK {mark.error or 0.0:.0e}', 'green')
     if mark.verdict == 'kink':
         return Text('kink', 'yellow')
-    if mark.got is None or mark.expected is None:
+    if mark.actual is None or mark.expected is None:
         return Text('BAD', 'bold red')
-    return Text(f'BAD got {mark.got:.4g}, expected {mark.expected:.4g}', 'bold red')
+    return Text(f'BAD got {mark.actual:.4g}, expected {mark.expected:.4g}', 'bold red')
 
 
 def _derivative(tape: Tape) -> str:
@@ -143,7 +143,7 @@ class _Tree:
             self._below.setdefault(edge.source, []).append(edge)
         self._parts: dict[str, list[TapeNode]] = {}
         for node in tape.nodes:
-            self._parts.setdefault(node.within, []).append(node)
+            self._parts.setdefault(node.outer_step, []).append(node)
 
     def lines(self, *, ascii_only: bool) -> list[Text]:
         """One for each step, reference and leaf."""
@@ -206,8 +206,8 @@ def _step(node: TapeNode) -> Text:
     text.append(f' #{one_line(node.number, 20)}', 'dim')
     if node.place:
         text.append(f' {one_line(node.place, 60)}', 'dim')
-    if node.inside:
-        text.append(f' {count(node.inside, "step")} inside', 'dim')
+    if node.inner_steps:
+        text.append(f' {count(node.inner_steps, "step")} inside', 'dim')
     return text
 
 

@@ -26,7 +26,7 @@ def annotated_source_view(listing: AnnotatedListing) -> Page:
     first.append(f'   {count(source.nodes, "node")}, {count(source.calls, "call")}, {seconds(source.own)}')
     parts: list[Part] = [title, first]
     parts += [Text(one_line(warning, 400), 'yellow', overflow='fold') for warning in source.warnings]
-    if (note := unlocated_count(missing.before, missing.imported)) is not None:
+    if (note := unlocated_count(missing.before_attachment, missing.imported)) is not None:
         parts.append(note)
     if source.lines:
         parts.append(lambda options: Text('\n').join(cut_line(row, options.max_width) for row in _rows(source, options)))
@@ -35,7 +35,7 @@ def annotated_source_view(listing: AnnotatedListing) -> Page:
 
 def _rows(source: AnnotatedSource, options: ConsoleOptions) -> list[Text]:
     width = len(str(source.lines[-1].number))
-    codes = highlight([line.text if line.known else '' for line in source.lines])
+    codes = highlight([line.text if line.has_text else '' for line in source.lines])
     rows: list[Text] = []
     last = 0
     for line, code in zip(source.lines, codes, strict=True):
@@ -44,8 +44,8 @@ def _rows(source: AnnotatedSource, options: ConsoleOptions) -> list[Text]:
             rows.append(Text(f'  {"...":>{width}}  ' + f'{count(missing, "line")}', 'dim'))
         last = line.number
         rows += [_line(source, line, code, width, options), *(_node(node, width) for node in line.nodes)]
-        if line.more:
-            further = f'... {count(line.more, "further node")}, --nodes K shows more'
+        if line.hidden_nodes:
+            further = f'... {count(line.hidden_nodes, "further node")}, --nodes K shows more'
             rows.append(Text(' ' * (width + BAR + 5) + further, 'dim'))
     if source.length > last:
         rows.append(Text(f'  {"...":>{width}}  {count(source.length - last, "line")}', 'dim'))
@@ -59,7 +59,7 @@ def _line(source: AnnotatedSource, line: AnnotatedLine, code: Text, width: int, 
     row.append(f'{line.number:>{width}} ', 'bold' if line.nodes or mark == '>' else 'dim')
     share = line.own / source.own if source.own > 0 else 0.0
     row.append(cost_bar(share, BAR, ascii_only=options.ascii_only), 'yellow' if share >= 0.25 else 'cyan').append(' ')
-    return row.append_text(code if line.known else Text('(this line is not in the trace)', 'dim'))
+    return row.append_text(code if line.has_text else Text('(this line is not in the trace)', 'dim'))
 
 
 def _node(node: MarkedNode, width: int) -> Text:

@@ -34,7 +34,7 @@ def source_files_view(report: FileList) -> Page:
     first = heading(report.total, 'source file', shown=len(rows), filters=report.filters, sort=report.sort)
     if report.libraries:
         first.append(f'   {report.libraries:,} of libraries: --all', 'dim')
-    note = unlocated_count(report.missing.before, report.missing.imported)
+    note = unlocated_count(report.missing.before_attachment, report.missing.imported)
     notes = [note] if note is not None else []
     return Page(first, *notes, draw) if rows else Page(first, *notes)
 

@@ -39,8 +39,8 @@ class TensorListing:
         filters: What was asked for, by name.
         sort: What they are sorted by.
         dropped: Tensors that the trace does not hold.
-        begun: What their times count from on the screen, in seconds from the start of the trace: the start of the one run
-            whose tensors they are.
+        time_origin: Origin of displayed times, in seconds from the start of the trace: the start of the one run whose
+            tensors they are.
         symbolic: How many further ones are gradients of passes that were traced into a graph: they have no values.
     """
 
@@ -51,7 +51,7 @@ class TensorListing:
     filters: Mapping[str, object] = field(default_factory=dict)
     sort: str = 'time'
     dropped: int = 0
-    begun: float = 0.0
+    time_origin: float = 0.0
     symbolic: int = 0
 
 
@@ -76,7 +76,7 @@ def _table(listing: TensorListing, options: ConsoleOptions) -> Table:
     wide = options.max_width >= WIDE
     stats = [tensor.stats for _, tensor in rows]
     columns = [
-        Column('time ms', [Text(milliseconds(available_at(*row) - listing.begun)) for row in rows], 5, right=True),
+        Column('time ms', [Text(milliseconds(available_at(*row) - listing.time_origin)) for row in rows], 5, right=True),
         Column('name', [label(tensor_name(*row)) for row in rows], 0, least=32 if wide else 20),
         Column('call', [maker_text(call) for call, _ in rows], 3),
         Column('kind', [label(kind_of(*row)) for row in rows], 7, least=8),
@@ -180,7 +180,7 @@ def live_view(tensors: LiveList) -> Page:
     first.append(f'   run #{tensors.run} now, {place}', 'dim')
 
     def draw(options: ConsoleOptions) -> Table:
-        words = [_HANDLE if row.standing == 'here' and row.tensor is None else _WORDS[row.standing] for row in rows]
+        words = [_HANDLE if row.state == 'here' and row.tensor is None else _WORDS[row.state] for row in rows]
         return _live_table([row.name for row in rows], [row.op_type for row in rows], [row.tensor for row in rows], words,
                            tensors.sort, options)
     return Page(first, draw) if rows else Page(first)

@@ -80,10 +80,10 @@ def origin_line(origin: Provenance) -> Text:
     likely = '' if origin.certain else 'likely '
     words = {'born': 'born', 'suspected': 'likely born', 'fed': 'fed', 'entered': 'came in from nodes not recorded,'}
     how = words.get(origin.verdict) or one_line(origin.verdict, 40)
-    where = 'this call' if origin.here else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)}'
+    where = 'this call' if origin.own_output else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)}'
     if origin.number.rpartition('.')[2].startswith('-'):        # of a run: no line, and its name says nothing
         return Text(f'inherited, {likely}{how} into {call_number_text(origin.number)}', 'red', overflow='fold')
-    return Text.assemble((f'{"" if origin.here else "inherited, "}{likely}{how}', 'red'), f' in {where} at ',
+    return Text.assemble((f'{"" if origin.own_output else "inherited, "}{likely}{how}', 'red'), f' in {where} at ',
                          place(origin.filename, origin.line), overflow='fold')
 
 
