@@ -160,7 +160,7 @@ def test_a_leak_has_its_rate_and_the_call_without_the_op(bench: Bench) -> None:
     (found,) = bench.findings()
     assert (found.kind, found.place.line, found.fix) == ('leak', 4, 'y = square(x, 2.0)')
     assert found.figures == {'entries': 50, 'calls': 50, 'entries a call': 1.0, 'arrays held': 50, 'held bytes': 4000,
-                             'growth a call, bytes': 100, 'in all': 60}
+                             'growth a call, bytes': 100, 'total': 60}
 
 
 def test_entries_from_threads_of_the_host_are_told_with_the_others_of_their_function(bench: Bench) -> None:
@@ -443,7 +443,7 @@ def test_a_gradient_that_is_none(bench: Bench, reason: str, fix: str) -> None:
     (found,) = bench.findings()
     assert (found.site, found.place, found.fix) == ('square', (bench.filename, 4), fix)
     assert "'weight' is None, in 3 of 4 gradients asked for at line 9" in found.what
-    assert found.figures == {'None': 3, 'asked': 4, 'source': 'weight'}
+    assert found.figures == {'None': 3, 'gradients': 4, 'source': 'weight'}
 
 
 def test_the_end_of_the_program_inside_of_a_function(bench: Bench) -> None:

@@ -72,7 +72,7 @@ def _finding(evidence: Evidence, lost: _LostGradient, count: int, asked: int) ->
     call = call_at(evidence, lost.place, lost.function)
     name, source, fix = lost.function, lost.source, ''
     times = f'in {count:,} of {asked:,} gradients asked for at line {lost.place_asked.line}'
-    figures: dict[str, Figure] = {'None': count, 'asked': asked, 'source': source}
+    figures: dict[str, Figure] = {'None': count, 'gradients': asked, 'source': source}
     if lost.kind == 'numpy':
         what = (f'The gradient of {source!r} is None, {times}: numpy_function has no gradient, and the way leads through '
                 f'{name}')

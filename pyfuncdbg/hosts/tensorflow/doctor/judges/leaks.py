@@ -72,8 +72,8 @@ def _figures(fact: RecordedFact) -> dict[str, Figure]:
     else:
         figures['held bytes'] = fact.number('around')
     if fact.data.get('whole') is False:
-        figures['looked at'] = 'a part: it holds more'
-    figures['in all'] = fact.number('size')
+        figures['inspected'] = 'a part: it holds more'
+    figures['total'] = fact.number('size')
     return figures
 
 
