@@ -27,6 +27,8 @@ KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient', 'run')
 RunKind = Literal['session', 'function', 'element', 'backward', 'inner', 'eager']
 """Of a session, a traced function, one element in a function of a dataset, a backward pass that the program asks for, one
 within the gradient of a Python function, or a thread's eager code."""
+UNASKED: tuple[object, Any] = object(), None
+"""`interest` before hooks are asked."""
 
 
 class Frame(NamedTuple):
@@ -36,9 +38,6 @@ class Frame(NamedTuple):
     line: int
     function: str
 
-
-UNASKED: tuple[object, Any] = object(), None
-"""`interest` before hooks are asked."""
 
 _site_ids = itertools.count(1)
 _run_ids = itertools.count(1)

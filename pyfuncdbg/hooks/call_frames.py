@@ -19,6 +19,8 @@ from pyfuncdbg.hooks.source_map import is_generated
 
 _DEEPEST = 10
 _Function = TypeVar('_Function', bound=Callable[..., Any])
+RUNNERS: set[CodeType] = set()
+"""Code that runs a whole program: its frames, and those outside of them, are no part of the program's stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,6 @@ class _ChainCall(NamedTuple):
     hooks: tuple[Hook, ...]
 
 
-RUNNERS: set[CodeType] = set()
-"""Code that runs a whole program: its frames, and those outside of them, are no part of the program's stack."""
 Describe = Callable[[FrameType], Entrance | None]
 _callers: set[CodeType] = set()
 _call_frames: dict[CodeType, Describe] = {}

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 ListChanges = Callable[[], Sequence[str]]
 ReplaySite = Callable[[str, Callable[..., Any], Sequence[str], bool, bool], 'CallSite']
+READERS: dict[type, Callable[[Any], Any]] = {}
+"""Fast readers of a host's immutable values, by type: they give an array or a NumPy scalar, and may raise where `to_numpy`
+does not."""
+EAGER_TENSORS: list[type] = []
+"""Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
+HOSTS: dict[str, Host] = {}
+"""The hosts of this process, by name: those whose framework is imported and attached to."""
 
 
 class Host(Protocol):
@@ -103,15 +110,6 @@ class Host(Protocol):
 
     def set_rng_state(self, state: Any) -> None:
         """Restore a `state` that `rng_state` returned."""
-
-
-READERS: dict[type, Callable[[Any], Any]] = {}
-"""Fast readers of a host's immutable values, by type: they give an array or a NumPy scalar, and may raise where `to_numpy`
-does not."""
-EAGER_TENSORS: list[type] = []
-"""Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
-HOSTS: dict[str, Host] = {}
-"""The hosts of this process, by name: those whose framework is imported and attached to."""
 
 
 class RunView(Protocol):

@@ -35,6 +35,8 @@ UNSAMPLED, TRIMMED = 'unsampled calls', 'trimmed calls'
 
 RAISED_AS = ', raised as '
 """In its text between the error of a function and the class that the program got of it."""
+ABSENT = 'None'
+"""Note of a place where the program has None instead of a tensor: a gradient step's output for an int input, say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,6 @@ class ValueReader(Protocol):
         Raises:
             DroppedError: They were not kept or are damaged.
         """
-
-
-ABSENT = 'None'
-"""Note of a place where the program has None instead of a tensor: a gradient step's output for an int input, say."""
 
 
 @dataclass(frozen=True, slots=True)

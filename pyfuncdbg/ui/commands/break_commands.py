@@ -34,6 +34,12 @@ _TRAILING = re.compile(r'\s(--(?:once|before|after-call|error|gradient|json|ever
 _IF = re.compile(r'(?:^|\s)if(?=\s|\(|$)')
 _END_OF_PLACE = re.compile(r'\s(?=--|if(?:\s|\(|$))')
 _COMMA = re.compile(r'((?:.*:)?\d+),(.+)')
+_WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 'call' (call.ordinal, call.id), 'error' and "
+          "'np'; at a line, over its variables. It also knows has_nan, has_inf, has_inf_or_nan, which stand alone for any "
+          'tensor of the call, norm, absmax and zeros (the part of elements that are zero) of a value, and of calls '
+          'changed(x), history[-1].out, len(history), history.ema(absmax(out)), history.mean(x), .min, .max, slow (the '
+          'seconds it took) and p95 (those that 95 % of the calls before took at most). While there is '
+          "no such earlier call it is not fulfilled. In a function of a dataset 'element' is the index of the element.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +185,6 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
     what = 'no wrapped function' if where.function else 'nothing'
     hint = breakpoints.known.near(where, program_functions(), recorded)
     return f'{what} of that name is known yet: it waits for one.{hint}'
-
-
-_WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 'call' (call.ordinal, call.id), 'error' and "
-          "'np'; at a line, over its variables. It also knows has_nan, has_inf, has_inf_or_nan, which stand alone for any "
-          'tensor of the call, norm, absmax and zeros (the part of elements that are zero) of a value, and of calls '
-          'changed(x), history[-1].out, len(history), history.ema(absmax(out)), history.mean(x), .min, .max, slow (the '
-          'seconds it took) and p95 (those that 95 % of the calls before took at most). While there is '
-          "no such earlier call it is not fulfilled. In a function of a dataset 'element' is the index of the element.")
 
 
 def _break_arguments(parser: argparse.ArgumentParser) -> None:

@@ -47,7 +47,6 @@ class Configuration:
 
 
 _TYPES: Mapping[str, type] = {name: type(getattr(Configuration(), name)) for name in Configuration.__slots__}
-_WORDS = {str: 'a text', bool: 'true or false'}
 
 
 def location() -> Path | None:
@@ -138,6 +137,9 @@ def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return 'not TOML: the encoding is not UTF-8'
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+_WORDS = {str: 'a text', bool: 'true or false'}
 
 
 def _mistake(name: str, value: Any) -> str:

@@ -45,6 +45,8 @@ LIVE_SORT: dict[str, Callable[[TensorRecord], Any]] = {
     'flags': lambda tensor: (-(tensor.stats.bad if tensor.stats is not None else 0), not flags(tensor)),
 }
 """Keys of tensors; those with much at stake come first: most bytes, least minimum, greatest maximum, most NaN."""
+SHORT = {'bad': 'flags'}
+"""Other words for sort keys."""
 
 
 def _of_row(by: Callable[[TensorRecord], Any]) -> Callable[[Row], Any]:
@@ -59,8 +61,6 @@ SORT: dict[str, Callable[[Row], Any]] = {
     **{key: _of_row(by) for key, by in LIVE_SORT.items() if key != 'name'},
 }
 """By column of a recorded tensor; 'time' is when it was there."""
-SHORT = {'bad': 'flags'}
-"""Other words for sort keys."""
 
 
 def _number(tensor: TensorRecord, name: str, sign: int) -> tuple[bool, float]:

@@ -25,6 +25,10 @@ from pyfuncdbg.ui.views.numerics.health import health_view, line_view
 from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
 
+SHOWN = 50
+LOOKING = 'looking for NaN and Inf, calls'
+"""Text of the progress bar."""
+
 
 def _report(context: Context, args: argparse.Namespace) -> TraceSummary:
     with context.progress(LOOKING) as tell:
@@ -39,9 +43,6 @@ REPORT = Command('report', 'failures, calls, and what was not kept', 'judge', _r
                  examples=('report', 'report --json'), answer=TraceSummary)
 INFO = Command('info', 'the program and the contents of this trace', 'keep', _info, info_view,
                examples=('info',), answer=TraceInfo)
-SHOWN = 50
-LOOKING = 'looking for NaN and Inf, calls'
-"""Text of the progress bar."""
 
 
 def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineReport:

@@ -28,6 +28,8 @@ from pyfuncdbg.ui.views.pictures.picture import Picture
 
 _LINE = 110
 """Columns of lines of text."""
+WIDTH = 160
+"""Columns that views get: what is wider scrolls."""
 
 
 def page_html(view: Any) -> Html:
@@ -104,12 +106,6 @@ def _cell(name: str, content: Html, column: Column, drawing: Console, **more: st
     return element(name, content, class_=' '.join(words) or None, **more)
 
 
-WIDTH = 160
-"""Columns that views get: what is wider scrolls."""
-_NAMES = ('black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white')
-_WEIGHTS = (('bold', 'pf-b'), ('dim', 'pf-d'), ('italic', 'pf-i'), ('underline', 'pf-u'), ('reverse', 'pf-v'))
-
-
 def console() -> Console:
     """A console that draws for a page: nothing is printed on it."""
     return Console(file=io.StringIO(), width=WIDTH, color_system='truecolor', force_terminal=True, legacy_windows=False,
@@ -125,6 +121,10 @@ def spans(segments: Iterable[Segment]) -> Html:
     """Pieces of text behind one another; those without a style as they are."""
     return joined(*(_span(segment.text, segment.style) for segment in Segment.simplify(segments)
                     if segment.text and not segment.control))
+
+
+_NAMES = ('black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white')
+_WEIGHTS = (('bold', 'pf-b'), ('dim', 'pf-d'), ('italic', 'pf-i'), ('underline', 'pf-u'), ('reverse', 'pf-v'))
 
 
 def classes(style: Style | None) -> str:

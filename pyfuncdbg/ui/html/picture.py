@@ -26,6 +26,8 @@ SLICES = 8
 """Slices that can be chosen."""
 _ROWS, _COLUMNS = 24, 32
 """Cells of one of several heat maps: all of them are in the notebook's file."""
+MOST = 8
+"""Pictures of one call."""
 
 
 def picture_html(array: np.ndarray, near: tuple[int, ...] | None = None) -> Html:
@@ -58,12 +60,6 @@ def _drawn(part: np.ndarray, *cells: int) -> Html:
     return curve_html(part) if part.ndim == 1 else heatmap_html(part, *cells)
 
 
-MOST = 8
-"""Pictures of one call."""
-_LARGEST = 16 << 20
-"""Bytes of a tensor that are read for one."""
-
-
 @dataclass(frozen=True, slots=True)
 class TensorPicture:
     """A tensor of a call, and its values."""
@@ -79,6 +75,10 @@ def load_pictures(call: CallRecord) -> tuple[TensorPicture, ...]:
     tensors = zip(titles, (*call.inputs, *call.outputs), strict=True)
     return tuple(itertools.islice((TensorPicture(title, tensor, values) for title, tensor in tensors
                                    if (values := _values(tensor)) is not None), MOST))
+
+
+_LARGEST = 16 << 20
+"""Bytes of a tensor that are read for one."""
 
 
 def _values(tensor: TensorRecord) -> np.ndarray | None:

@@ -96,7 +96,6 @@ def frame_of(command: str, data: Any) -> Any:
 
 
 Columns = dict[str, Any]
-_EVERYTHING = 1 << 62
 
 
 def columns_of(row: Any) -> Columns:
@@ -109,6 +108,9 @@ def columns_of(row: Any) -> Columns:
     if dataclasses.is_dataclass(row) and not isinstance(row, type):
         return {field.name: _cell(getattr(row, field.name)) for field in dataclasses.fields(row) if field.repr}
     return {'value': _cell(row)}
+
+
+_EVERYTHING = 1 << 62
 
 
 def _cell(value: Any) -> Any:

@@ -168,7 +168,6 @@ def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
 
 
 _MAGIC = re.compile(r'^\s*(?:[\w.,\s]*=\s*)?(%?%pyfunc)\s(.*)$', re.DOTALL)
-_OWN_FIRST = re.compile(r'\s*(\S+)\s')
 
 
 def matcher(recordings: Recordings, table: CommandTable) -> Any:
@@ -194,6 +193,9 @@ def matcher(recordings: Recordings, table: CommandTable) -> Any:
         return SimpleMatcherResult(completions=[SimpleCompletion(name, type='pyfunc') for name in words],
                                    matched_fragment=word, suppress=True)
     return match
+
+
+_OWN_FIRST = re.compile(r'\s*(\S+)\s')
 
 
 def _of_line(text: str, recordings: Recordings, table: CommandTable) -> tuple[str, Iterable[str]]:

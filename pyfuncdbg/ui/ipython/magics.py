@@ -110,9 +110,6 @@ class CommandResult:
         yield self._answer
 
 
-_SILENCED = re.compile(r"^(.*\bget_ipython\(\)\.run_line_magic\('pyfunc', )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)$")
-
-
 class PyfuncMagics:
     """The magics of one shell.
 
@@ -169,6 +166,9 @@ class PyfuncMagics:
 def outside(lines: list[str]) -> list[str]:
     """A transformer of what IPython makes of a cell: the ';' behind a `%pyfunc` line is the cell's, not the command's."""
     return [_outside(line) for line in lines]
+
+
+_SILENCED = re.compile(r"^(.*\bget_ipython\(\)\.run_line_magic\('pyfunc', )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)$")
 
 
 def _outside(line: str) -> str:

@@ -39,6 +39,8 @@ _OURS = 'pyfuncdbg'
 """Prefix of the names of our own threads."""
 _WAITING = (f'{os.sep}threading.py', f'{os.sep}queue.py')
 _POOLS = (os.path.join('concurrent', 'futures', 'thread.py'), os.path.join('multiprocessing', 'pool.py'))
+_KEPT = 8
+"""Traces of cells in the temporary folder: the newest."""
 
 
 def _waits_for_work(thread: threading.Thread) -> bool:
@@ -132,10 +134,6 @@ class OtherCalls:
     def stop(self) -> None:
         """Hand over no more calls."""
         hooks.remove(self)
-
-
-_KEPT = 8
-"""Traces of cells in the temporary folder: the newest."""
 
 
 @dataclass(frozen=True, slots=True)

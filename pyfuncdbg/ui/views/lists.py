@@ -22,6 +22,8 @@ _GAP = 2
 """Blanks between two columns: one of rich's padding, one of its box."""
 _WORD = 24
 """Characters of a word that is kept whole where a cell goes on in the next line."""
+USUAL = 'time'
+"""The order that lists have by themselves: its column is no more needed than others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,6 @@ class Column:
     right: bool = False
     least: int = 0
     folds: bool = False
-
-
-_NUMBER_AND_UNIT = re.compile(r'[\d.,]+ (?P<unit>[A-Za-z]{1,2})')
-USUAL = 'time'
-"""The order that lists have by themselves: its column is no more needed than others."""
 
 
 def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: str = '') -> Table:
@@ -74,6 +71,9 @@ def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: st
         table.add_row(*(cell if column.folds else shorten_text(cell, width)
                         for cell, (column, _, width) in zip(row, visible, strict=True)))
     return table
+
+
+_NUMBER_AND_UNIT = re.compile(r'[\d.,]+ (?P<unit>[A-Za-z]{1,2})')
 
 
 def _unit_aligned(column: Column) -> Sequence[Text]:

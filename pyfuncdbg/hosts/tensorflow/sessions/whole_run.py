@@ -26,6 +26,9 @@ from pyfuncdbg.hosts.tensorflow.sessions.session_plan import SessionPlan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, read_variables, read_written
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import SteppedValues
 
+DISAGREES = 'otherwise'
+"""The remark on a call whose outputs are the session's own, while the node alone gives others."""
+
 
 class WholeRun:
     """A run that the session executes as a whole.
@@ -216,10 +219,6 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value) is UnknownValue
 
 
-DISAGREES = 'otherwise'
-"""The remark on a call whose outputs are the session's own, while the node alone gives others."""
-
-
 def agree(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two values are the same up to rounding, NaN and infinities included."""
     if one.shape != other.shape or one.dtype != other.dtype:
@@ -264,10 +263,6 @@ def note_disagreement() -> None:
     output.open = True
     output.add('host', '', DISAGREES)
     output.open = False
-
-
-_TWINS = {'AssignAdd': 'AssignAddVariableOp', 'AssignSub': 'AssignSubVariableOp'}
-"""Ops whose twin for resources is not named 'Resource...'."""
 
 
 class VariableContents:
@@ -324,6 +319,10 @@ class VariableContents:
         for variable, value in zip(variables, results, strict=False):
             if value is not None and type(value) is not UnknownValue:
                 self._values.setdefault((variable, op), value)
+
+
+_TWINS = {'AssignAdd': 'AssignAddVariableOp', 'AssignSub': 'AssignSubVariableOp'}
+"""Ops whose twin for resources is not named 'Resource...'."""
 
 
 def compute_writes(op: Any, slots: Sequence[int], inputs: Sequence[Any]) -> list[Any]:

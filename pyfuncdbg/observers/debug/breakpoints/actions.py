@@ -33,6 +33,8 @@ listeners: tuple[Callable[[str], None], ...] = ()
 
 _FEW = 8
 _MOST = 1 << 22
+OP_TYPE = 'Line'
+"""Op type of the sites, which call no function."""
 
 
 def log(breakpoint: Breakpoint, where: str, call: int, values: Mapping[str, Any]) -> None:
@@ -75,10 +77,6 @@ def _text(value: Any) -> str:
     counts = {'NaN': stats.nan, 'inf': stats.pos_inf + stats.neg_inf}
     bad = ', '.join(f'{count:,} {name}' for name, count in counts.items() if count)
     return f'{array_text(array)} {stats.min:g}..{stats.max:g} mean {stats.mean:g}{", " if bad else ""}{bad}'
-
-
-OP_TYPE = 'Line'
-"""Op type of the sites, which call no function."""
 
 
 class _Frames:

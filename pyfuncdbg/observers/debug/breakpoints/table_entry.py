@@ -69,6 +69,9 @@ class FunctionCondition:
             return False
 
 
+_OF_CALLS = frozenset(('out', 'inputs', 'call', 'history', 'error', 'changed', 'slow', 'p95', 'element'))
+
+
 def function_condition(one: Breakpoint) -> FunctionCondition | None:
     """The condition of a breakpoint that may be on functions which the program calls itself; None if it can be on none."""
     if one.boundary or one.timing != 'before' or not may_name_functions(one.spec):
@@ -82,9 +85,6 @@ def function_condition(one: Breakpoint) -> FunctionCondition | None:
     except CommandError:                        # not an expression over variables
         return None
     return None if condition.bare or condition.names & _OF_CALLS else FunctionCondition(condition)
-
-
-_OF_CALLS = frozenset(('out', 'inputs', 'call', 'history', 'error', 'changed', 'slow', 'p95', 'element'))
 
 
 def may_name_functions(spec: Spec) -> bool:

@@ -48,6 +48,7 @@ True_ = Callable[[Call, Sequence[Any] | None, BaseException | None], Any]
 
 OfValues = Callable[[Run, int, Sequence[Any], Sequence[Any]], Any]
 """`of(run, ordinal, inputs, outputs)`: the value of a condition that needs no more; outputs are empty before the call."""
+_OUT = 'outputs[0] if len(outputs) == 1 and type(outputs[0]) in ready else stands_for([*map(read, outputs)])'
 
 
 class CallTensors:
@@ -146,9 +147,6 @@ def _answer(change: ChangeTest, get: True_, call: Call, outputs: Sequence[Any] |
         return change.differs(get(call, outputs, error), first_execution(call))
     except Exception as raised:                 # an error of the user's expression: raised when its value is used
         return raised.with_traceback(None)
-
-
-_OUT = 'outputs[0] if len(outputs) == 1 and type(outputs[0]) in ready else stands_for([*map(read, outputs)])'
 
 
 def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> True_:

@@ -53,6 +53,9 @@ _REPEATABLE = frozenset((
     'hasattr', 'hash', 'int', 'isinstance', 'len', 'list', 'map', 'max', 'min', 'pow', 'range', 'repr', 'reversed', 'round',
     'set', 'slice', 'sorted', 'str', 'sum', 'tuple', 'type', 'zip'))
 """Builtins that give the same when they are called once more, and do nothing else."""
+ATTRIBUTES = ('id', 'ordinal', 'site', 'run', 'thread', 'inputs', 'outputs', 'error', 'output', 'started', 'finished',
+              'parent', 'forward', 'sources')
+"""Attributes for users; a `Call` has a few more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,11 +318,6 @@ def _compile(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
 
 def _negate(value: Any) -> Any:
     return not value if type(value) is bool else ~value
-
-
-ATTRIBUTES = ('id', 'ordinal', 'site', 'run', 'thread', 'inputs', 'outputs', 'error', 'output', 'started', 'finished',
-              'parent', 'forward', 'sources')
-"""Attributes for users; a `Call` has a few more."""
 
 
 def unknown_attribute(name: str) -> str:

@@ -22,6 +22,8 @@ _PLAIN = frozenset((bool, int, float, complex, str, bytes))
 _SMALL = 1_000
 _FEW = 8_192
 _NO, _YES = np.bool_(False), np.bool_(True)
+BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
+"""Words that may be used without a value: true if they hold for any tensor of the call."""
 
 
 def has_nan(x: Any) -> np.bool_:
@@ -91,9 +93,6 @@ def zeros(x: Any) -> np.float64:
 VOCABULARY: Mapping[str, Callable[[Any], Any]] = {
     word.__name__: word for word in (has_nan, has_inf, has_inf_or_nan, norm, absmax, zeros)}
 """By name. `changed` and `history` look back at earlier calls: only conditions of calls know them, see `expression`."""
-
-BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
-"""Words that may be used without a value: true if they hold for any tensor of the call."""
 
 
 def _any(test: Callable[[Any], np.bool_], x: Any) -> np.bool_:

@@ -182,8 +182,6 @@ class FactWriter:
 
 
 _LONGEST = 4_000
-_BETWEEN = frozenset((tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER))
-"""Tokens that no statement begins with."""
 
 
 def statement_at(filename: str, line: int) -> str:
@@ -196,6 +194,10 @@ def statement_at(filename: str, line: int) -> str:
     first, last = next(((first, last) for first, last in _statements(''.join(lines)) if first <= line <= last), (0, 0))
     text = textwrap.dedent(''.join(lines[first - 1:last])).strip() if first else ''
     return text if len(text) <= _LONGEST else ''             # a fix needs the whole statement
+
+
+_BETWEEN = frozenset((tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER))
+"""Tokens that no statement begins with."""
 
 
 @lru_cache(maxsize=8)

@@ -21,6 +21,8 @@ Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
 
 VANISHING, EXPLODING = 1e-6, 1e3
 """Largest magnitudes below and above which a gradient is remarked on."""
+CHECK = 'check'
+"""Kind of the notes in which a trace keeps what `check` found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +209,6 @@ def tape_of(trace: Trace, run: int | None = None, tell: Tell | None = None) -> T
                 others,
                 tuple(mark for mark in checks_of(trace) if mark.step in numbers), tuple(map(_source, sources)),
                 label.endswith(TRACED))
-
-
-CHECK = 'check'
-"""Kind of the notes in which a trace keeps what `check` found."""
 
 
 def checks_of(trace: Trace) -> list[EdgeMark]:

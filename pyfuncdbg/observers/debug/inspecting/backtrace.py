@@ -113,10 +113,6 @@ def _of_node(stop: Stop, entry: NodeEntry, below: Entry | None) -> str:
     return f'{text}, call #{entry.call.id}'
 
 
-_SMALL = 64
-"""Bytes of the largest array that is copied, so that its elements can be shown."""
-
-
 def raised_record(error: BaseException, host: Host | None) -> ErrorRecord:
     """An exception with its frames and their variables."""
     failure = Failure(error)
@@ -138,6 +134,10 @@ def _frame_record(frame: FrameVariables) -> FrameRecord:
     variables = tuple(LocalRecord(one.name, one.type, one.text, None if one.array is None else _tensor(one.array))
                       for one in frame.variables)
     return FrameRecord(frame.frame, variables, frame.hidden)
+
+
+_SMALL = 64
+"""Bytes of the largest array that is copied, so that its elements can be shown."""
 
 
 def _tensor(array: np.ndarray) -> TensorRecord:

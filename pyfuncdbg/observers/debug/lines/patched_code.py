@@ -19,6 +19,8 @@ _PLAIN = ('co_name', 'co_qualname', 'co_firstlineno', 'co_argcount', 'co_posonly
           'co_names', 'co_varnames', 'co_freevars', 'co_cellvars', 'co_code', 'co_exceptiontable')
 _INTERFACE = ('co_name', 'co_qualname', 'co_firstlineno', 'co_argcount', 'co_posonlyargcount', 'co_kwonlyargcount',
               'co_flags', 'co_varnames', 'co_freevars', 'co_cellvars')
+BEYOND = 1_000_000
+"""Inserted trees are on this line, behind every file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +148,6 @@ def _columns(code: CodeType) -> list[Any] | None:
     positions = list(code.co_positions())
     return positions if any(position[2] is not None for position in positions) else None
 
-
-BEYOND = 1_000_000
-"""Inserted trees are on this line, behind every file."""
 
 _LONG, _NO_COLUMNS, _NONE = 14, 13, 15          # kinds of entries: Objects/locations.md of CPython
 

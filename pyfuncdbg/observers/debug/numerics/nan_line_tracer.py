@@ -30,6 +30,9 @@ COPIED = 1 << 20
 """Bytes of an operand that is copied before a statement that may write to it."""
 ITEMS = 100
 """Items of a list, tuple or dict that are checked."""
+_NOTHING: Any = object()
+_SHARED = frozenset((float, int, bool, type(None)))
+"""Types whose objects are shared by many values: `np.nan` is the same object everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,12 +347,8 @@ def _holds_nan(tensor: TensorRecord) -> bool:
     return tensor.stats is not None and tensor.stats.nan > 0
 
 
-_NOTHING: Any = object()
 _NEVER = frozenset((int, bool, str, bytes, type(None), type, type(len), type(describe), type(sys), slice, range,
                     np.ufunc))
-_SHARED = frozenset((float, int, bool, type(None)))
-"""Types whose objects are shared by many values: `np.nan` is the same object everywhere."""
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')})
 
 
 def _place(function: Any) -> tuple[str, int, str] | None:
@@ -366,6 +365,9 @@ def _place(function: Any) -> tuple[str, int, str] | None:
 def _place_of(code: CodeType) -> tuple[str, int, str]:
     own = program_code(code)
     return own.co_filename, own.co_firstlineno, own.co_name
+
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')})
 
 
 def _is_library(filename: str) -> bool:

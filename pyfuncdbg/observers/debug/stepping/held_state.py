@@ -39,6 +39,7 @@ _RECEIVING = ('recv', 'getresponse')
 """Methods by which sockets, pipes of processes and connections are known."""
 _WRITTEN = frozenset(('stdout', 'stderr', '__stdout__', '__stderr__'))
 """Streams of `sys` that a program writes to, whatever it has replaced them by."""
+_NONE: Any = object()
 
 
 def repeat_obstacle(site: CallSite) -> str:
@@ -229,11 +230,6 @@ def _is_programs(kind: type) -> bool:
     return kind.__module__ == '__main__' or bool(file and not is_library(file) and not is_machinery(file))
 
 
-_CELL = frozenset(('LOAD_DEREF', 'LOAD_CLASSDEREF', 'LOAD_FROM_DICT_OR_DEREF'))
-_ATTRIBUTE = frozenset(('LOAD_ATTR', 'LOAD_METHOD'))
-_NONE: Any = object()
-
-
 def module_reads(function: FunctionType) -> Iterator[tuple[ModuleType | None, str, Any]]:
     """Module, dotted name and value of what a function's code reads of modules, and that of functions written in it.
 
@@ -246,6 +242,9 @@ def module_reads(function: FunctionType) -> Iterator[tuple[ModuleType | None, st
         except ValueError:                      # not set yet
             continue
     yield from _of_code(function.__code__, function.__globals__, cells)
+
+
+_ATTRIBUTE = frozenset(('LOAD_ATTR', 'LOAD_METHOD'))
 
 
 def _of_code(code: CodeType, names: Mapping[str, Any],
@@ -273,6 +272,9 @@ def _of_code(code: CodeType, names: Mapping[str, Any],
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _of_code(constant, names, {**cells, **local})
+
+
+_CELL = frozenset(('LOAD_DEREF', 'LOAD_CLASSDEREF', 'LOAD_FROM_DICT_OR_DEREF'))
 
 
 def _named(kind: str, name: str, names: Mapping[str, Any], cells: Mapping[str, Any]) -> Any:

@@ -222,10 +222,6 @@ _ACTIONS: Mapping[str, _Action] = {
 """Action of each verb between two nodes."""
 
 
-_DEPTH = -101
-_GRAINS: tuple[Kind, ...] = ('python', 'op')
-
-
 class RetryMark:
     """Marks the calls of one node: that of its Python function and that of the node around it.
 
@@ -254,6 +250,10 @@ class RetryMark:
             return proceed()
         finally:
             hooks.remove(self)
+
+
+_DEPTH = -101
+_GRAINS: tuple[Kind, ...] = ('python', 'op')
 
 
 def mark_retry(trace: Trace, run: Run, site: CallSite) -> None:

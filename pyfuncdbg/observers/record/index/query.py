@@ -117,6 +117,10 @@ def check_sort(sort: str | None) -> None:
         raise CommandError(f'Calls cannot be sorted by {sort!r}, only by {", ".join(SORTS)}.' + nearest(sort, SORTS))
 
 
+_NUMBER_TOO = ('time', 'number', 'run')
+"""Orders in which the number is turned round as well."""
+
+
 def sort_rows(rows: np.ndarray, calls: TableView, sites: Sites, sort: str | None, newest_first: bool,
              proceed: Callable[[], None] = lambda: None) -> np.ndarray:
     """Sort rows of calls.
@@ -181,5 +185,3 @@ _KEYS: dict[str, list[tuple[_Key, bool]]] = {
     'result': [(_flag(FAILED), True), (_flag(BAD), True), (_unfinished, True)]}
 """By name: keys from the most significant on, and whether `newest_first` turns them round. At last calls go by number."""
 
-_NUMBER_TOO = ('time', 'number', 'run')
-"""Orders in which the number is turned round as well."""

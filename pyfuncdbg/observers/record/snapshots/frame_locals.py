@@ -39,6 +39,11 @@ _PLAIN = frozenset((bool, float, complex, type(None), type(...), type(NotImpleme
 _BRACKETS: dict[type, tuple[str, str]] = {list: ('[', ']'), tuple: ('(', ')'), set: ('{', '}'), frozenset: ('{', '}'),
                                           dict: ('{', '}')}
 _BASES: tuple[type, ...] = (str, bytes, int, *_BRACKETS)
+MOST_FRAMES = 10
+"""Innermost frames of the program whose variables are kept."""
+MOST_VARIABLES = 20
+"""Most variables of one frame."""
+LONGEST_NAME = 200
 
 
 def type_name(kind: type) -> str:
@@ -125,15 +130,6 @@ def _items(value: Any, base: Any) -> Iterable[Any]:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST else f'{text[:LONGEST * 3 // 4]}...{text[-LONGEST // 4:]}'
-
-
-MOST_FRAMES = 10
-"""Innermost frames of the program whose variables are kept."""
-MOST_VARIABLES = 20
-"""Most variables of one frame."""
-LONGEST_NAME = 200
-_BUILTIN = frozenset((int, float, str, bytes, bool, type(None), list, tuple, dict, set))
-"""Most values: not even asked what they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +223,10 @@ def _read_without_trace(frame: FrameType) -> dict[str, Any]:
     names.clear()
     names.update(before)
     return values
+
+
+_BUILTIN = frozenset((int, float, str, bytes, bool, type(None), list, tuple, dict, set))
+"""Most values: not even asked what they are."""
 
 
 def array_in(value: Any, host: Host | None) -> np.ndarray | None:

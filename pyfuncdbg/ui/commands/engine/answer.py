@@ -38,6 +38,8 @@ _FORMAT = MARK + ''' viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/200
 </g>
 </svg>
 '''
+MOST_LATER = 1_000
+"""Commands that one line may expand to, as an alias does; a program that wants more keeps the user from the prompt."""
 
 
 def svg(view: RenderableType, title: str, width: int = 100) -> str:
@@ -52,10 +54,6 @@ def svg(view: RenderableType, title: str, width: int = 100) -> str:
                       legacy_windows=False, force_jupyter=False, _environ={})
     console.print(view, crop=False, highlight=False)
     return console.export_svg(title=one_line(title, width - 10), code_format=_FORMAT)
-
-
-MOST_LATER = 1_000
-"""Commands that one line may expand to, as an alias does; a program that wants more keeps the user from the prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,15 @@ SMALL, KEPT = 64 << 10, 16 << 20
 """Bytes of a small value, and of the largest that is kept, so that it can be told which element differs and by how much."""
 MOST = 256 << 20
 """Bytes of all that are kept; large ones leave half of it to small ones."""
+TENSORFLOW = 'tensorflow'
+"""File that says that the program has imported the real TensorFlow."""
+_IN_TENSORFLOW = (('client.session', 'BaseSession.run', 'Session.run'),
+                  ('eager.polymorphic_function.polymorphic_function', 'Function.__call__', ''),
+                  ('eager.backprop', 'GradientTape.gradient', 'GradientTape.gradient'),
+                  ('data.ops.iterator_ops', 'OwnedIterator._next_internal', GET_NEXT),
+                  ('ops.script_ops', 'py_func_common', 'numpy_function'),
+                  ('ops.gen_script_ops', 'eager_py_func', 'py_function'))
+"""Modules of TensorFlow, what in them gives results, and what these are called; '' for the name of the function."""
 
 
 def main() -> None:
@@ -78,16 +87,6 @@ def watch(level: str, place: Path) -> None:
         debugger.broker.front_end_name = 'none'
         debugger.breakpoints.set('*', 'inputs is None')
         debugger.start()
-
-TENSORFLOW = 'tensorflow'
-"""File that says that the program has imported the real TensorFlow."""
-_IN_TENSORFLOW = (('client.session', 'BaseSession.run', 'Session.run'),
-                  ('eager.polymorphic_function.polymorphic_function', 'Function.__call__', ''),
-                  ('eager.backprop', 'GradientTape.gradient', 'GradientTape.gradient'),
-                  ('data.ops.iterator_ops', 'OwnedIterator._next_internal', GET_NEXT),
-                  ('ops.script_ops', 'py_func_common', 'numpy_function'),
-                  ('ops.gen_script_ops', 'eager_py_func', 'py_function'))
-"""Modules of TensorFlow, what in them gives results, and what these are called; '' for the name of the function."""
 
 
 class IdleHook:

@@ -36,6 +36,19 @@ from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_LINE, LEAVE_SCR
 
 _LAST, _LONGEST = 0.2, 1.0
 """Seconds that the last output of a program may take to come, and in all; its children may write for ever."""
+SMALLEST = (40, 12)
+"""Columns and rows of a terminal that can be used."""
+_SCREEN = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); '
+           'from pyfuncdbg.ui.inspector.hosting.screen_process import main; sys.exit(main(sys.argv[2]))')
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
+_PATIENCE = 3.0
+"""Seconds that the screen has to end when it is asked to."""
+LEFT = 0
+"""Exit code of a screen that the user has left when the program was over; others than these three mean that it failed."""
+NOTHING = 3
+"""Exit code of a screen that had nothing to show: the program ended before it began."""
+EARLY = 4
+"""Exit code of a screen that the user has left while the program ran, however soon after that it ended."""
 
 
 class Relay:
@@ -121,21 +134,6 @@ def _write(data: bytes) -> None:
             data = data[os.write(1, data):]
         except BlockingIOError:
             select.select([], [1], [])
-
-
-SMALLEST = (40, 12)
-"""Columns and rows of a terminal that can be used."""
-_SCREEN = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); '
-           'from pyfuncdbg.ui.inspector.hosting.screen_process import main; sys.exit(main(sys.argv[2]))')
-_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
-_PATIENCE = 3.0
-"""Seconds that the screen has to end when it is asked to."""
-LEFT = 0
-"""Exit code of a screen that the user has left when the program was over; others than these three mean that it failed."""
-NOTHING = 3
-"""Exit code of a screen that had nothing to show: the program ended before it began."""
-EARLY = 4
-"""Exit code of a screen that the user has left while the program ran, however soon after that it ended."""
 
 
 @dataclass(frozen=True, slots=True)

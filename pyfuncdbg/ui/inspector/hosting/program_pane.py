@@ -23,6 +23,7 @@ from pyfuncdbg.ui.inspector.screen.keys import TO_PROGRAM
 LEAVE = 'ctrl+right_square_bracket'
 _PERIOD = 1 / 30
 _CURSOR = Style(reverse=True)
+_SCROLLING = ('pageup', 'pagedown', 'up', 'down', 'home', 'end')
 
 
 class ProgramPane(ScrollView, can_focus=True):
@@ -171,4 +172,3 @@ class ProgramPane(ScrollView, can_focus=True):
         event.stop()
 
 
-_SCROLLING = ('pageup', 'pagedown', 'up', 'down', 'home', 'end')

@@ -315,7 +315,6 @@ def _segments(cells: list[Char]) -> Iterator[Segment]:
 
 
 _styles: dict[tuple[Any, ...], Style] = {}
-_NAMES = {'brown': 'yellow', 'brightbrown': 'bright_yellow', 'bfightmagenta': 'bright_magenta'}
 
 
 def style_of(look: tuple[Any, ...]) -> Style:
@@ -329,6 +328,9 @@ def style_of(look: tuple[Any, ...]) -> Style:
                                       underline=underscore or None, strike=strikethrough or None, reverse=reverse or None,
                                       blink=blink or None)
     return style
+
+
+_NAMES = {'brown': 'yellow', 'brightbrown': 'bright_yellow', 'bfightmagenta': 'bright_magenta'}
 
 
 def _color(name: str) -> str | None:

@@ -144,10 +144,6 @@ def _on_pane(style: Style | None) -> Style | None:
                  underline=style.underline, strike=style.strike, reverse=style.reverse, link=style.link)
 
 
-_HEAD = 8
-"""Lines that are searched for the rule under headers."""
-
-
 def filter_rows(drawing: Drawing, pattern: str) -> Drawing:
     """The rows that hold a text, under a line that tells their number.
 
@@ -169,6 +165,10 @@ def filter_rows(drawing: Drawing, pattern: str) -> Drawing:
         places = [index for index, line in enumerate(lines) if any(line is one for one in seen)]
         chosen, last = (places[0], places[-1]) if places else (-1, -1)
     return replace(drawing, lines=tuple(lines), chosen=chosen, last=last)
+
+
+_HEAD = 8
+"""Lines that are searched for the rule under headers."""
 
 
 def head_of(drawing: Drawing) -> int:

@@ -20,6 +20,7 @@ from pyfuncdbg.ui.views.escape import one_line
 
 _SHORT = 4
 """Lines of an answer that needs no screen of its own."""
+MOST = 50
 
 
 def is_short(reply: Reply, lines: Sequence[DrawnLine]) -> bool:
@@ -128,9 +129,6 @@ class AnswerScreen(ScrollingLines):
     def on_resize(self, event: events.Resize) -> None:
         """An answer is drawn for a width."""
         self.show_again()
-
-
-MOST = 50
 
 
 class ScreenHistory:

@@ -21,6 +21,9 @@ from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.inspector.screen.pane_set import mistake
 from pyfuncdbg.ui.views.escape import one_line
 
+CALL = re.compile(r'#?\d{1,18}(\.\d{1,18})?')
+"""The number of a call, as it is searched for."""
+
 
 class CallSearch:
     """Search for calls, one at a time. Called on the app's thread.
@@ -106,12 +109,8 @@ class CallSearch:
 
 Search = Callable[[Desk, Scene], CallRecord | None]
 """Finds the call to select."""
-CALL = re.compile(r'#?\d{1,18}(\.\d{1,18})?')
-"""The number of a call, as it is searched for."""
 _PAGE, _PAGES = 50, 40
 """Calls with NaN or infinity that are looked at at once, and how often: those that were only given some are passed over."""
-_TRIED = 5_000
-"""Numbers that are tried for the next call of a kind."""
 
 
 def opening_call(desk: Desk, scene: Scene) -> CallRecord | None:
@@ -162,6 +161,10 @@ def _nearest(desk: Desk, since: float, by: int, *, bad: bool | None = None,
                 return call
         at = first + len(calls) if by > 0 else first - 1
     return None
+
+
+_TRIED = 5_000
+"""Numbers that are tried for the next call of a kind."""
 
 
 def call_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:

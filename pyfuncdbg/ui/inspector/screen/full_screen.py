@@ -94,10 +94,6 @@ class FullScreen(App[int]):
             return
 
 
-_APART = 0.35
-"""Least difference in brightness, of 1, between a text and its ground."""
-
-
 def readable(app: App[Any]) -> None:
     """Keep text and ground of an app apart, if it has no colours: Textual turns both to grey before."""
     if app.no_color:
@@ -110,6 +106,10 @@ class _Contrast(LineFilter):
     def apply(self, segments: list[Segment], background: Shade) -> list[Segment]:
         """The segments, readable."""
         return [Segment(text, style and _apart(style), None) for text, style, _ in segments]
+
+
+_APART = 0.35
+"""Least difference in brightness, of 1, between a text and its ground."""
 
 
 @lru_cache(4096)

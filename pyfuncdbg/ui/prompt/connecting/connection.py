@@ -26,6 +26,8 @@ _MOST = 4 << 20
 """Bytes of events that wait."""
 _COST = 500
 """Bytes that a short event takes."""
+PATIENCE = 10.0
+"""Seconds that a program may take to greet, and to answer what needs no work; one that is suspended never does."""
 
 
 class Events:
@@ -72,12 +74,6 @@ class Events:
             event, size = self._waiting.popleft()
             self._size -= size
             return event
-
-
-PATIENCE = 10.0
-"""Seconds that a program may take to greet, and to answer what needs no work; one that is suspended never does."""
-_MOST_COMPLETIONS = 10_000
-_LONGEST_COMPLETION = 1_000
 
 
 class LostConnectionError(CommandError):
@@ -281,6 +277,10 @@ def _explain(error: OSError | ProtocolError) -> str:
     if isinstance(error, ProtocolError):
         return f'protocol error: it has sent {error}'
     return 'no answer; it may be suspended' if isinstance(error, TimeoutError) else error.strerror or str(error)
+
+
+_MOST_COMPLETIONS = 10_000
+_LONGEST_COMPLETION = 1_000
 
 
 def completions_of(answer: dict[str, Any], position: int) -> tuple[list[str], int]:

@@ -34,6 +34,7 @@ from pyfuncdbg.ui.views.progress import Tell, announce_work
 
 _PATIENCE = 0.02
 """Seconds between two looks at whether a cell may end, or a line is still wanted."""
+_WIDTH = 100
 
 
 class Cell(NamedTuple):
@@ -149,7 +150,6 @@ class KernelCells:
         return True
 
 
-_WIDTH = 100
 _HEARING = 1.0
 """Seconds in which the main thread hears of an interrupt, unless native code keeps it."""
 

@@ -35,6 +35,11 @@ _LONGEST_NAME = 24
 _NAMES = 10
 """Columns of the names: longer ones push their values aside."""
 _NOT_FINITE = ('nan', 'inf', '-inf')
+MOST_FRAMES = 12
+MOST_MESSAGE = 2000
+WIDEST = 120
+OUTER_LOCALS = 5
+"""Variables shown of each frame but the innermost."""
 
 
 def local_lines(frame: FrameRecord, width: int, options: ConsoleOptions, most: int) -> list[Text]:
@@ -91,13 +96,6 @@ def _value(variable: LocalRecord, width: int, options: ConsoleOptions) -> Text:
 def _elements(tensor: TensorRecord) -> str:
     found = tensor.elements
     return one_line(elements(found.values), 100) if found is not None and found.values is not None else ''
-
-
-MOST_FRAMES = 12
-MOST_MESSAGE = 2000
-WIDEST = 120
-OUTER_LOCALS = 5
-"""Variables shown of each frame but the innermost."""
 
 
 def error_panel(error: ErrorRecord, title: str = '') -> Page:

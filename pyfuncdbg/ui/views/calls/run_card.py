@@ -23,6 +23,10 @@ WIDEST = 110
 LISTED = 12
 """Lines of a list on the card; the rest is counted."""
 _MOST_MESSAGE = 1_500
+TENSORS = 20
+"""Feeds, and fetches, that are shown."""
+ELEMENTS = 24
+"""Elements to load of each."""
 
 
 def run_card_view(card: RunCard) -> Page:
@@ -138,12 +142,6 @@ def _where(thread: int, name: str) -> str:
 def _shorten(message: str) -> str:
     text = visible(message.strip())
     return text if len(text) <= _MOST_MESSAGE else f'{text[:_MOST_MESSAGE]}...'
-
-
-TENSORS = 20
-"""Feeds, and fetches, that are shown."""
-ELEMENTS = 24
-"""Elements to load of each."""
 
 
 def run_view(run: RunRecord) -> Page:

@@ -31,6 +31,9 @@ DEEPEST = 16
 """Levels that are indented."""
 NAMED = 2
 Marks = Mapping[tuple[str, int], EdgeMark]
+DEAD = 20
+"""Sources without a gradient that are listed."""
+BY = 3
 
 
 def tape_view(tape: Tape) -> Page:
@@ -272,11 +275,6 @@ def filled_cells(gradient: Gradient, width: int) -> int:
         return 0
     share = (gradient.log10 - LOW) / (HIGH - LOW)
     return max(1, round(min(1.0, max(0.0, share)) * width))
-
-
-DEAD = 20
-"""Sources without a gradient that are listed."""
-BY = 3
 
 
 def dead_lines(tape: Tape) -> list[Part]:

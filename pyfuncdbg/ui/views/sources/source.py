@@ -19,6 +19,8 @@ from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.escape import one_line, shorten, visible
 from pyfuncdbg.ui.views.units import count
 
+_ATTACH = "attach before the graph is made, or start the program with 'pyfuncdbg run'"
+
 
 def line_text(source: SourceText, line: int, filename: str = '') -> Text:
     """The line without its indentation; in its place why it is not known, of a library's file nothing.
@@ -89,9 +91,6 @@ def _yields(function: ast.AST) -> bool:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef) and _yields(node):
             return True
     return False
-
-
-_ATTACH = "attach before the graph is made, or start the program with 'pyfuncdbg run'"
 
 
 def unlocated_text(reason: Unlocated) -> Text | None:

@@ -153,12 +153,6 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None) 
     return text.append(f' <- {finding.verdict} by input {finding.slot}', 'bold red')
 
 
-_WORDS = {'fed': 'fed', 'here': '', 'dropped': "not kept: 'pt' computes it again if it can",
-          'next': 'not computed yet: next', 'later': 'not computed yet'}
-
-_HANDLE = 'handle, no tensor'
-
-
 @dataclass(frozen=True, slots=True)
 class LiveList:
     """The tensors of a run under way: `total` pass the filters; these were asked for. `nodes` are all of the run."""
@@ -170,6 +164,11 @@ class LiveList:
     filters: Mapping[str, object]
     sort: str
     nodes: tuple[LiveNode, ...]
+
+
+_WORDS = {'fed': 'fed', 'here': '', 'dropped': "not kept: 'pt' computes it again if it can",
+          'next': 'not computed yet: next', 'later': 'not computed yet'}
+_HANDLE = 'handle, no tensor'
 
 
 def live_view(tensors: LiveList) -> Page:

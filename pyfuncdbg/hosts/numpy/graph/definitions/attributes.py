@@ -21,6 +21,8 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.graph.definitions.signatures import Argument
 
+_ESCAPES = {ord('"'): r'\"', ord("'"): r'\'', ord('\\'): r'\\', ord('\n'): r'\n', ord('\r'): r'\r', ord('\t'): r'\t'}
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionName:
@@ -28,9 +30,6 @@ class FunctionName:
 
     name: str
 
-
-_ONE_CPU = b'\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x01\x00\x92\x01\x02J\x00'
-"""The ConfigProto that TensorFlow writes into calls of functions on a machine that has one CPU and no GPU."""
 
 # One op type a line, then its attrs: `T<0` is the type of input 0 (-1: of the last), `Tin<*1` the types of the inputs from
 # 1 on, `N#1` the number of inputs less 1, `N#/2` half of it, `Tout>0` and `Tout>*` the types of outputs; `x=1` is a
@@ -312,6 +311,10 @@ def _derive_attr(source: str, detail: str, inputs: Sequence[TypedInput], outputs
     return tensors[index].dtype if -len(tensors) <= index < len(tensors) else None
 
 
+_ONE_CPU = b'\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x01\x00\x92\x01\x02J\x00'
+"""The ConfigProto that TensorFlow writes into calls of functions on a machine that has one CPU and no GPU."""
+
+
 @functools.cache
 def _default(text: str) -> Any:
     if text == '?':
@@ -356,7 +359,6 @@ def short_shape(shape: TensorShape) -> str:
     return '[' + ','.join('?' if size is None else str(size) for size in shape.sizes) + ']'
 
 
-_ESCAPES = {ord('"'): r'\"', ord("'"): r'\'', ord('\\'): r'\\', ord('\n'): r'\n', ord('\r'): r'\r', ord('\t'): r'\t'}
 _BYTE = [_ESCAPES.get(b, chr(b) if 32 <= b < 127 else f'\\{b:03o}') for b in range(256)]
 
 

@@ -157,10 +157,6 @@ def no_gradient(node: Node, *grads: Any) -> Sequence[None]:
     return [None] * len(node.inputs)
 
 
-_OPERATORS: dict[str, Kernel] = {
-    '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv,
-    '<': operator.lt, '<=': operator.le, '>': operator.gt, '>=': operator.ge,
-}
 _table: dict[str, OpDef] = {}
 
 
@@ -200,6 +196,12 @@ def is_registered(name: str) -> bool:
 def registered_ops() -> tuple[OpDef, ...]:
     """All ops, by name: tests check each."""
     return tuple(definition for _, definition in sorted(_complete_table().items()))
+
+
+_OPERATORS: dict[str, Kernel] = {
+    '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv,
+    '<': operator.lt, '<=': operator.le, '>': operator.gt, '>=': operator.ge,
+}
 
 
 def kernel_for(definition: OpDef, dtype: np.dtype[Any] | None) -> Kernel:

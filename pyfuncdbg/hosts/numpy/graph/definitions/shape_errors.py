@@ -12,6 +12,11 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import displayed_attrs, short_shape, summary
 from pyfuncdbg.hosts.numpy.graph.known_value import known_value
 
+_LOOKS_AT = frozenset(('GatherV2', 'Sum', 'Mean', 'Max', 'Min', 'Prod', 'All', 'Any', 'ExpandDims', 'Split', 'SplitV',
+                       'Transpose', 'Tile', 'Slice', 'StridedSlice', 'Pad', 'PadV2', 'BroadcastTo', 'Fill', 'Range',
+                       'OneHot', 'TopKV2', 'ReverseV2', 'MirrorPad'))
+"""Op types whose shape depends on the values of inputs."""
+
 
 def complete_shape_error(error: ValueError, op: str, name: str, inputs: Sequence[Any], control: Sequence[Any],
                          attrs: Mapping[str, Any]) -> ValueError:
@@ -33,13 +38,6 @@ def complete_shape_error(error: ValueError, op: str, name: str, inputs: Sequence
             + ', '.join('?' if t.shape.rank is None else short_shape(t.shape) for t in inputs))
     constants = [f'input[{i}] = <{_value(t)}>' for i, t in enumerate(inputs) if op in _LOOKS_AT and _is_small_constant(t)]
     return ValueError(text + (f' and with computed input tensors: {", ".join(constants)}' if constants else '') + '.')
-
-
-_LOOKS_AT = frozenset(('GatherV2', 'Sum', 'Mean', 'Max', 'Min', 'Prod', 'All', 'Any', 'ExpandDims', 'Split', 'SplitV',
-                       'Transpose',
-                       'Tile', 'Slice', 'StridedSlice', 'Pad', 'PadV2', 'BroadcastTo', 'Fill', 'Range', 'OneHot', 'TopKV2',
-                       'ReverseV2', 'MirrorPad'))
-"""Op types whose shape depends on the values of inputs."""
 
 
 def _is_small_constant(tensor: Any) -> bool:

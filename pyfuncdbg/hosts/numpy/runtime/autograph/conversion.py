@@ -36,6 +36,8 @@ for _name in __future__.all_feature_names:
 
 _templates = CodeTable[tuple[CodeType | None]]()
 _lock = new_rlock()
+OPERATORS = 'ag__'
+"""The variable of converted code with its operators."""
 
 
 def convert_function(function: FunctionType, operators: CellType) -> FunctionType:
@@ -186,14 +188,12 @@ class NameMangler(ast.NodeTransformer):
         return node if isinstance(node, ast.ClassDef) else self.generic_visit(node)
 
 
-OPERATORS = 'ag__'
-"""The variable of converted code with its operators."""
-_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
-
-
 def is_foreign(code: CodeType) -> bool:
     """Whether code is ours, of Python or of an installed library."""
     return is_machinery(code.co_filename) or is_library(code.co_filename)
+
+
+_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 def is_unconverted(code: CodeType) -> bool:

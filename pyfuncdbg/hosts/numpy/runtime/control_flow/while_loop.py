@@ -32,6 +32,9 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
+_OWN_NAMES = re.compile(r'\b([rckaog]\d+(?:_\d+)?)\b')
+"""Names of locals, constants, kernels and attrs in a plan: those of the condition are prefixed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:
@@ -78,10 +81,6 @@ class Loop:
         """The functions of a node that runs it, for the library of a GraphDef."""
         from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_library import library  # only needed to write a graph
         return [*library(self, node)]
-
-
-_OWN_NAMES = re.compile(r'\b([rckaog]\d+(?:_\d+)?)\b')
-"""Names of locals, constants, kernels and attrs in a plan: those of the condition are prefixed."""
 
 
 class LoopSource:

@@ -19,6 +19,8 @@ UNFOLDED = 'unfolded'
 """Resource key of sessions without constant folding: each run computes nodes that depend on constants only."""
 EAGER_RESOURCES: dict[Any, Any] = {}
 """The resources of eager code, by key."""
+RANDOM = 'random'
+"""First element of the keys of generators of random ops: then the op, its dtype, two seeds and the stream; or 'seeds'."""
 
 
 class EagerSeed:
@@ -29,10 +31,10 @@ class EagerSeed:
 
 
 eager_seed = EagerSeed()
-RANDOM = 'random'
-"""First element of the keys of generators of random ops: then the op, its dtype, two seeds and the stream; or 'seeds'."""
 _states: dict[Any, Any] = {}
 """States in which ops will make their generators, by key."""
+
+
 def op_generators() -> Sequence[tuple[str, Any]]:
     """The global seed (under '') and the generators of eager random ops, by name; () where there are none."""
     keys = [key for key in list(EAGER_RESOURCES) if type(key) is tuple and key[0] == RANDOM]

@@ -31,8 +31,6 @@ class _LongKeyError(KeyError):
 _LongKeyError.__name__ = 'KeyError'
 
 
-_INLINE = ('<listcomp>', '<setcomp>', '<dictcomp>')
-"""Inlined functions of the compiler, with the line of the enclosing frame."""
 _FRAMES, _TEXT = '_pyfuncdbg_frames', '_pyfuncdbg_text'
 
 
@@ -74,6 +72,10 @@ def _make_error(error: Exception, text: str) -> Exception | None:
     if isinstance(error, OpError) and kind.__init__ is OpError.__init__ and error.code is not None:
         return kind(error.node_def, error.op, text)
     return None
+
+
+_INLINE = ('<listcomp>', '<setcomp>', '<dictcomp>')
+"""Inlined functions of the compiler, with the line of the enclosing frame."""
 
 
 def _frames(traceback: TracebackType | None) -> tuple[list[str], bool]:

@@ -140,11 +140,6 @@ class Leaks:
             'whole': held.is_complete, **more})
 
 
-_MOST = 20_000
-_DEEPEST = 8
-_ITEMS = 1_000
-
-
 @dataclass(frozen=True, slots=True)
 class Holding:
     """Memory that several objects keep alive, each object counted once.
@@ -160,6 +155,11 @@ class Holding:
     nbytes: int
     container_bytes: int
     is_complete: bool
+
+
+_MOST = 20_000
+_DEEPEST = 8
+_SIZED = frozenset((FunctionType, MethodType, partial, dict, list, tuple, set, frozenset))
 
 
 def measure_holding(roots: Iterable[Any], tensor: type) -> Holding:
@@ -193,8 +193,10 @@ def measure_holding(roots: Iterable[Any], tensor: type) -> Holding:
     return Holding(arrays, nbytes, container_bytes, not pending)
 
 
-_SIZED = frozenset((FunctionType, MethodType, partial, dict, list, tuple, set, frozenset))
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None), type, type(sys)))
+
+
+_ITEMS = 1_000
 
 
 def _referents(value: Any, kind: type) -> list[Any] | None:
