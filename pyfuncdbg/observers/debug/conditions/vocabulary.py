@@ -15,7 +15,7 @@ import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
 
-_ndarray, _isnan = np.ndarray, np.isnan
+_ndarray = np.ndarray
 _READ = (np.ndarray, np.generic)
 _SCALARS = frozenset((float, np.float16, np.float32, np.float64))        # which go without an array
 _PLAIN = frozenset((bool, int, float, complex, str, bytes))

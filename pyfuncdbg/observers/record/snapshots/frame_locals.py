@@ -34,7 +34,6 @@ _LARGEST_INT_BITS = 400
 """Most bits of an int that is written out: Python takes quadratic time, and refuses beyond 4,300 digits."""
 
 _qualname = type.__dict__['__qualname__'].__get__
-_namespace = type.__dict__['__dict__'].__get__
 _PLAIN = frozenset((bool, float, complex, type(None), type(...), type(NotImplemented)))
 _BRACKETS: dict[type, tuple[str, str]] = {list: ('[', ']'), tuple: ('(', ')'), set: ('{', '}'), frozenset: ('{', '}'),
                                           dict: ('{', '}')}
