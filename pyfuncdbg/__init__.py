@@ -162,10 +162,10 @@ def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
     """
     from pyfuncdbg.observers.debug.debugger import debugger
     from pyfuncdbg.ui.prompt.install import install
-    made = debugger.breakpoints.set(spec, when, **options)
+    breakpoint_set = debugger.breakpoints.set(spec, when, **options)
     install(debugger)
     debugger.start()
-    return made
+    return breakpoint_set
 
 
 @_for_program

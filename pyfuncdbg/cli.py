@@ -117,8 +117,8 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 def _prefer(options: argparse.Namespace, settings: Configuration) -> None:
     """Open the inspector for the program where the user wants that always, nothing says otherwise, and it can be."""
-    wanted = settings.ui == 'inspector' and options.ui is None and not os.environ.get('PYFUNCDBG_UI')
-    if wanted and not (options.live or options.listen or options.wait or options.keep_on):
+    by_settings = settings.ui == 'inspector' and options.ui is None and not os.environ.get('PYFUNCDBG_UI')
+    if by_settings and not (options.live or options.listen or options.wait or options.keep_on):
         from pyfuncdbg.ui.inspector.hosting.host import refusal
         options.ui = 'inspector' if not refusal() else None
 
@@ -181,8 +181,8 @@ def _debug(options: argparse.Namespace) -> None:
     commands = command_file(options.commands) if options.commands is not None else []
     for place, condition in options.breaks:
         spec, when, settings = breakpoint_of(place, condition)
-        made = debugger.breakpoints.set(spec, when, **settings)
-        if note := pending_note(made.number, debugger.breakpoints):
+        entry = debugger.breakpoints.set(spec, when, **settings)
+        if note := pending_note(entry.number, debugger.breakpoints):
             print(f'pyfuncdbg: {note}', file=sys.stderr)
     debugger.catching = options.catch
     debugger.broker.lost = options.on_eof
@@ -388,8 +388,8 @@ def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     if not options.keep.isdecimal():
         raise UsageError(f'clean: --keep {options.keep!r} is not an integer from 0 on')
     from pyfuncdbg.ui.commands.traces import clean
-    asked = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
-    code = clean(options.folder, int(options.keep), options.yes, input if asked else None)
+    interactive = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
+    code = clean(options.folder, int(options.keep), options.yes, input if interactive else None)
     return lambda: code
 
 
@@ -430,8 +430,8 @@ def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         program.name, recorded_program.folder_in(settings))
     if options.record is not None and path.is_dir() and any(path.iterdir()):
         raise UsageError(f'doctor: {options.record!r} is a folder with files in it; give a path that does not exist yet')
-    given = ['--budget', options.budget] if options.budget is not None else []
-    return lambda: doctor.attend([*given, *_separated(target)], path, options.json, options.record is None)
+    options_before = ['--budget', options.budget] if options.budget is not None else []
+    return lambda: doctor.attend([*options_before, *_separated(target)], path, options.json, options.record is None)
 
 
 def _verify(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:

@@ -108,10 +108,10 @@ class DroppedError(TraceError):
     """The value asked for was not kept (snapshot level, byte budget, or a damaged log)."""
 
 
-def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
+def nearest(name: str, names: Iterable[str], count: int = 3) -> str:
     """' Did you mean ...?' with the closest known names, or '' if none is close."""
     import difflib  # only needed for an error message
-    close = difflib.get_close_matches(name, list(known), count)
+    close = difflib.get_close_matches(name, list(names), count)
     return ' Did you mean ' + ' or '.join(repr(c) for c in close) + '?' if close else ''
 
 

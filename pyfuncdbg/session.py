@@ -142,12 +142,12 @@ class DebugSession:
     @hide_own_frames
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False) -> Any:
         """As the wrapped session's; each call of the function is a run."""
-        made = self._session.make_callable(fetches, feed_list, accept_options)
+        session_call = self._session.make_callable(fetches, feed_list, accept_options)
 
         @hide_own_frames
         def call(*values: Any, **options: Any) -> Any:
             with policies.apply(self._policy):
-                return made(*values, **options)
+                return session_call(*values, **options)
         return call
 
     # ------------------------------------------------------------------ being a session
@@ -308,9 +308,9 @@ def debug_sessions(title: str) -> None:
 
 
 def _check(ui: str) -> None:
-    known = get_args(Ui)
-    if ui not in known:
-        raise CommandError(f"ui={ui!r}: expected {', '.join(map(repr, known))}.{nearest(str(ui), known)}")
+    names = get_args(Ui)
+    if ui not in names:
+        raise CommandError(f"ui={ui!r}: expected {', '.join(map(repr, names))}.{nearest(str(ui), names)}")
 
 
 def _wished_for() -> None:
@@ -350,9 +350,9 @@ class _Blocks:
                 return
             self.started = False
         if not (debugger.breakpoints.entries or debugger.catching or debugger.broker.stops):
-            gone = debugger.left
+            user_left = debugger.left
             debugger.leave()
-            debugger.left = gone                # the block has ended; nobody has said quit
+            debugger.left = user_left                # the block has ended; nobody has said quit
 
 
 _blocks = _Blocks()

@@ -124,7 +124,7 @@ def function_call(frame: FrameType, hook: Hook | None) -> Call | None:
     if not is_function_frame(frame):
         return None
     passing = _enclosing_chain_call(frame)
-    return passing.call if passing is not None and any(hook is known for known in passing.hooks) else None
+    return passing.call if passing is not None and any(hook is passing_hook for passing_hook in passing.hooks) else None
 
 
 def is_function_frame(frame: FrameType) -> bool:

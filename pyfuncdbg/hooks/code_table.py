@@ -26,8 +26,8 @@ class CodeTable(Generic[T]):
 
     def get(self, code: CodeType) -> T | None:
         """The value of a code object, None if it has none."""
-        found = self.entries.get(id(code))
-        return found[1] if found is not None and found[0]() is code else None
+        entry = self.entries.get(id(code))
+        return entry[1] if entry is not None and entry[0]() is code else None
 
     def put(self, code: CodeType, value: T) -> T:
         """Set the value of a code object, as long as it lives.

@@ -29,7 +29,7 @@ def declared_shape(shapes: object, slot: int) -> list[int | None] | None:
 def matches_shape(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
     """Whether a shape is one that was declared; None declares nothing."""
     return declared is None or (len(shape) == len(declared) and all(
-        wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
+        declared_size in (None, size) for size, declared_size in zip(shape, declared, strict=True)))
 
 
 def contradicted_declaration(site: SiteView, slot: int, tensor: TensorView) -> str:

@@ -141,8 +141,8 @@ class Hooks:
     def add(self, hook: Hook, *, depth: int = 0) -> None:
         """Install a hook; one of greater `depth` is nearer to the user's function, of equal ones the later."""
         with self._lock:
-            self._failed = tuple(known for known in self._failed if known is not hook)
-            if not any(hook is known for _, known in self._all):
+            self._failed = tuple(other for other in self._failed if other is not hook)
+            if not any(hook is other for _, other in self._all):
                 self._all = tuple(sorted((*self._all, (depth, hook)), key=lambda entry: entry[0]))
                 self._publish()
         self._notify()
@@ -171,7 +171,7 @@ class Hooks:
 
         def end() -> None:
             with self._lock:
-                self._subscribers = tuple(known for known in self._subscribers if known is not callback)
+                self._subscribers = tuple(subscriber for subscriber in self._subscribers if subscriber is not callback)
         return end
 
     def _notify(self) -> None:
@@ -190,15 +190,15 @@ class Hooks:
         """
         stamp = self.stamp                      # read first: what changes meanwhile makes another
         installed = getattr(self, site.kind)
-        wanted: bool | Gate = False
+        strongest: bool | Gate = False
         for hook in installed:
             answer = _wants(hook, site, run)
-            if answer is True or (answer and wanted):
-                wanted = True                   # two gates are rare: the calls are made
+            if answer is True or (answer and strongest):
+                strongest = True                   # two gates are rare: the calls are made
                 break
-            wanted = wanted or answer
+            strongest = strongest or answer
         place: CallSite | RunForm | None = site if site.kind != 'run' else run.form
-        interest = wanted if installed else None
+        interest = strongest if installed else None
         if place is not None:
             place.interest = stamp, interest
         return interest
@@ -236,7 +236,7 @@ class Hooks:
         """
         self.remove(hook)
         with self._lock:
-            first = not any(hook is known for known in self._failed)
+            first = not any(hook is failed_hook for failed_hook in self._failed)
             if first:
                 self._failed = (*self._failed, hook)
             return first
@@ -247,7 +247,7 @@ class Hooks:
         return all(getattr(hook, 'summaries', False) for hook in self.op)
 
     def __contains__(self, hook: Hook) -> bool:
-        return any(hook is known for _, known in self._all)
+        return any(hook is other for _, other in self._all)
 
     def _publish(self) -> None:
         for kind in KINDS:

@@ -35,16 +35,16 @@ def _register(lock: Any) -> None:
     global _prune_above
     _locks.append(weakref.ref(lock))
     if len(_locks) > _prune_above and _pruning.acquire(blocking=False):
-        known = list(_locks)
-        alive = [kept for kept in known if kept() is not None]
-        _locks[:len(known)] = alive             # what other threads have added meanwhile stays behind
+        references = list(_locks)
+        alive = [reference for reference in references if reference() is not None]
+        _locks[:len(references)] = alive             # what other threads have added meanwhile stays behind
         _prune_above = 2 * len(alive) + 256
         _pruning.release()
 
 
 def _free_in_child() -> None:
-    for kept in list(_locks):
-        lock = kept()
+    for reference in list(_locks):
+        lock = reference()
         if lock is not None and not (hasattr(lock, '_is_owned') and lock._is_owned()):
             lock._at_fork_reinit()              # as `threading` and `logging` do it
 

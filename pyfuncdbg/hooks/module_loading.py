@@ -24,14 +24,14 @@ def watch(watcher: Watcher) -> None:
         watcher: Returns the code to run instead.
     """
     global _watchers
-    _watchers = (*(known for known in _watchers if known() is not None), weakref.WeakMethod(watcher))
+    _watchers = (*(reference for reference in _watchers if reference() is not None), weakref.WeakMethod(watcher))
     _SYSTEM.get_code = get_code
 
 
 def code_to_run(code: CodeType) -> CodeType:
     """The code to run instead of a module's; the same code if no observer replaces it."""
-    for known in _watchers:
-        watcher = known()
+    for reference in _watchers:
+        watcher = reference()
         if watcher is not None:
             code = watcher(code)
     return code

@@ -48,7 +48,7 @@ def declare_framework(framework: Framework) -> None:
     _packages = *_packages, re.compile(rf'[/\\](site|dist)-packages[/\\]({names})[/\\]')
     _modules = *_modules, *framework.modules
     _adapters = *_adapters, *(place + framework.adapter + os.sep for place in _PACKAGE)
-    for filename in [known for known, is_ours in list(machinery_by_file.items()) if not is_ours]:
+    for filename in [path for path, is_ours in list(machinery_by_file.items()) if not is_ours]:
         machinery_by_file.pop(filename, None)              # asked about before the framework was declared
 
 

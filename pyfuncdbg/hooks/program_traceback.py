@@ -24,11 +24,11 @@ def drop_own_frames(error: Exception) -> None:
     if os.environ.get('PYFUNCDBG_FULL_TRACEBACK', '0') not in ('', '0'):
         return
     pending: list[BaseException | None] = [error]
-    seen = set()
+    ids = set()
     while pending:
         chained = pending.pop()
-        if chained is not None and id(chained) not in seen:
-            seen.add(id(chained))
+        if chained is not None and id(chained) not in ids:
+            ids.add(id(chained))
             _drop_from(chained)
             pending += chained.__cause__, chained.__context__
 

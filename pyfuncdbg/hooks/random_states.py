@@ -251,15 +251,15 @@ def generator_in(state: Any, kind: str) -> Any:
         ValueError: The state is damaged or of a bit generator that NumPy does not have.
     """
     if kind == 'Random':
-        made: Any = random.Random(0)
+        generator: Any = random.Random(0)
     else:
         if not isinstance(state, list) or len(state) < 2 or state[1] not in _BIT_GENERATORS:
             raise ValueError('the state of a random generator is damaged')
         bits: Any = _BIT_GENERATORS[state[1]](0)
-        made = bits if kind == 'BitGenerator' else (
+        generator = bits if kind == 'BitGenerator' else (
             np.random.RandomState(bits) if kind == 'RandomState' else np.random.Generator(bits))
-    restore(made, state)
-    return made
+    restore(generator, state)
+    return generator
 
 
 def kind_of(generator: Any) -> str:

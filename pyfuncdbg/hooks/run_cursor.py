@@ -296,7 +296,7 @@ class RunCursor:
             ValueError: The site is not one of this run's Python calls, the function cannot be called with its inputs, or the
                 run cannot go back to it; nothing is changed.
         """
-        index = next((i for i, known in enumerate(self.sites) if known.id == site.id and known.kind == 'python'), None)
+        index = next((i for i, other in enumerate(self.sites) if other.id == site.id and other.kind == 'python'), None)
         if index is None:
             raise ValueError(f'{site.name!r} is not a Python call of this run')
         self._refuse_fixed()

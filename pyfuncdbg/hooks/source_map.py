@@ -52,7 +52,7 @@ _codes = CodeTable[CodeType]()
 def install(source_map: SourceMap) -> None:
     """Ask `source_map`, too. It stays installed: generated code runs on after its framework is detached."""
     global _maps
-    if not any(type(known) is type(source_map) for known in _maps):
+    if not any(type(other) is type(source_map) for other in _maps):
         _maps = (*_maps, source_map)
 
 
@@ -63,9 +63,9 @@ def add_relays(package: str) -> None:
 
 
 def _map_of(filename: str) -> SourceMap | None:
-    for known in _maps:
-        if known.is_generated(filename):
-            return known
+    for source_map in _maps:
+        if source_map.is_generated(filename):
+            return source_map
     return None
 
 
@@ -106,15 +106,16 @@ def program_line(code: CodeType, line: int) -> int:
     own = program_code(code)
     if own is code or (source_map := _map_of(code.co_filename)) is None:
         return line
-    found = source_map.line(code, line)
-    if not found:
+    mapped_line = source_map.line(code, line)
+    if not mapped_line:
         lines_before = range(line - 1, code.co_firstlineno, -1)
-        found = next((known for one in lines_before if (known := source_map.line(code, one)) > own.co_firstlineno), 0)
-    if not found:                               # the outermost scope, which is entered again at the end
+        mapped_line = next((candidate for one in lines_before
+                            if (candidate := source_map.line(code, one)) > own.co_firstlineno), 0)
+    if not mapped_line:                         # the outermost scope, which is entered again at the end
         ends = sorted({one for _, _, one in code.co_lines() if one}, reverse=True)
-        found = next((known for one in ends if (known := source_map.line(code, one))), 0)
-    lines = [known for _, _, known in own.co_lines() if known]
-    return found if found and min(lines) <= found <= max(lines) else own.co_firstlineno
+        mapped_line = next((candidate for one in ends if (candidate := source_map.line(code, one))), 0)
+    lines = [candidate for _, _, candidate in own.co_lines() if candidate]
+    return mapped_line if mapped_line and min(lines) <= mapped_line <= max(lines) else own.co_firstlineno
 
 
 def exact_line(code: CodeType, line: int) -> int:
@@ -181,9 +182,9 @@ def block_frames(frame: FrameType) -> Sequence[FrameType]:
     frames = [frame]
     outer = frame.f_back
     while outer is not None:
-        known = program_code(outer.f_code)
-        if known is code or (known.co_filename == code.co_filename
-                             and tracing_notice.function_name(known.co_qualname) == name):
+        outer_code = program_code(outer.f_code)
+        if outer_code is code or (outer_code.co_filename == code.co_filename
+                             and tracing_notice.function_name(outer_code.co_qualname) == name):
             frames.append(outer)
             if not is_block(outer.f_code):
                 return frames[::-1]
@@ -207,7 +208,7 @@ def function_variables(frame: FrameType) -> dict[str, Any]:
 
 def is_relay(filename: str) -> bool:
     """Whether frames of file `filename` are between generated code and the functions that it calls."""
-    return any(folder in filename for folder in _relays) or any(known.is_relay(filename) for known in _maps)
+    return any(folder in filename for folder in _relays) or any(source_map.is_relay(filename) for source_map in _maps)
 
 
 def frame_behind_relays(frame: FrameType | None) -> FrameType | None:

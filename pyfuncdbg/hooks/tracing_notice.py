@@ -23,13 +23,13 @@ def watch(watcher: Callable[[CodeType], Any]) -> None:
         watcher: The method.
     """
     global _watchers
-    _watchers = (*(known for known in _watchers if known() is not None), weakref.WeakMethod(watcher))
+    _watchers = (*(reference for reference in _watchers if reference() is not None), weakref.WeakMethod(watcher))
 
 
 def notify_tracing(code: CodeType) -> None:
     """Announce that a function with this code, which lives, is about to be traced."""
-    for known in _watchers:
-        watcher = known()
+    for reference in _watchers:
+        watcher = reference()
         if watcher is not None:
             watcher(code)
 

@@ -63,7 +63,7 @@ def _read_op_traits() -> dict[str, Traits]:
             trait, _, op_types = line.partition(': ')
             for op_type in op_types.split() if not line.startswith('#') else ():
                 names.setdefault(op_type, []).append(trait)
-    return {op_type: NO_TRAITS._replace(**dict.fromkeys(found, True)) for op_type, found in names.items()}
+    return {op_type: NO_TRAITS._replace(**dict.fromkeys(flags, True)) for op_type, flags in names.items()}
 
 
 _TRAITS_BY_OP_TYPE = _read_op_traits()

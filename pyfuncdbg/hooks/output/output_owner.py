@@ -63,6 +63,6 @@ def output_place(frame: FrameType | None) -> Place:
         if len(_places) >= 4096:
             _places.clear()
         inside = str(frame.f_globals.get('__name__')).startswith(_MACHINERY)
-        found = NOWHERE if inside else source_map.place(frame)
-        entry = _places[key] = found, code      # the code stays alive, so its id stays its own
+        place_of_frame = NOWHERE if inside else source_map.place(frame)
+        entry = _places[key] = place_of_frame, code      # the code stays alive, so its id stays its own
     return entry[0]

@@ -72,9 +72,9 @@ class Streams:
 
     def _getter_of(self, stream: Any) -> Callable[[], Any]:
         """A getter of the stream."""
-        known = self.getters.get(id(stream))
-        if known is not None:
-            return known
+        getter = self.getters.get(id(stream))
+        if getter is not None:
+            return getter
         key = id(stream)
 
         def forget(_: Any) -> None:

@@ -176,8 +176,8 @@ class CallDispatch:
                        eager_outputs(registered))
         if hooks.ignores_function(function, (EAGER, name), site, run):
             return call_unwatched(run, self._original, registry, token, device, args)
-        known = site()
-        outputs = invoke(known, self._make_caller(known, registry, token, device), run, list(args))
+        call_site = site()
+        outputs = invoke(call_site, self._make_caller(call_site, registry, token, device), run, list(args))
         return outputs.raw if type(outputs) is ResultList else self._as_registered(registered, token, args, outputs)
 
     def _entry_of(self, token: str) -> FunctionEntry | None:
@@ -237,8 +237,9 @@ class CallDispatch:
         """Make an eager `numpy_function` call: a call in the program's own code, with whatever it returns."""
         inputs = list(arrays)
         try:
-            if (made := self._fast_path.call_numpy_function(func, name, declared, inputs, arrays)) is not NotImplemented:
-                return made
+            if (fast_result := self._fast_path.call_numpy_function(func, name, declared, inputs,
+                                                                   arrays)) is not NotImplemented:
+                return fast_result
             self._causes.raise_abort()
             run = self._runs.eager_run()
 

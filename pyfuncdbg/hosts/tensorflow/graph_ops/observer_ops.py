@@ -138,8 +138,8 @@ class Observers:
         observed.ops.update(op.name for op in ops)
         outer = outer_tensors(graph)
         for op in ops:
-            observers = [observed.nodes[made.op.name] for made in map(source_tensor,
-                                                                      op.inputs) if made.op.name in observed.nodes]
+            observers = [observed.nodes[source.op.name] for source in map(source_tensor,
+                                                                      op.inputs) if source.op.name in observed.nodes]
             if observers and (op.type == 'Identity' or _calls_function(op)):
                 op._add_control_inputs(observers)   # values are observed in the order of their computation
             if op.type not in _UNOBSERVED and any(_readable(tensor) for tensor in op.outputs):
@@ -266,8 +266,8 @@ def _remove_observers(meta: Any, definition: Callable[[str], Any]) -> None:
         for name, node in list(function.control_ret.items()):
             if node.startswith(SCOPE):
                 del function.control_ret[name]
-        kept = [name for name in function.signature.control_output if name in function.control_ret]
-        function.signature.control_output[:] = kept
+        names = [name for name in function.signature.control_output if name in function.control_ret]
+        function.signature.control_output[:] = names
         function.signature.is_stateful = any(
             (op := definition(node.op)) is None or op.is_stateful for node in function.node_def)
     used = {node.op for nodes in (meta.graph_def.node, *(function.node_def for function in functions)) for node in nodes}
@@ -281,7 +281,7 @@ def _remove_nodes(nodes: Any) -> bool:
     for index in reversed(indices):
         del nodes[index]
     for node in nodes if indices else ():
-        kept = [name for name in node.input if not name.startswith(f'^{SCOPE}')]
-        if len(kept) < len(node.input):
-            node.input[:] = kept
+        inputs = [name for name in node.input if not name.startswith(f'^{SCOPE}')]
+        if len(inputs) < len(node.input):
+            node.input[:] = inputs
     return bool(indices)

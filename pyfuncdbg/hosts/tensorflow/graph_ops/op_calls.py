@@ -94,13 +94,13 @@ class OpCalls:
     def _hooks_changed(self) -> None:
         self._watch_eager_ops(bool(hooks.op) and self.on)
 
-    def _watch_eager_ops(self, wanted: bool) -> bool:
+    def _watch_eager_ops(self, enabled: bool) -> bool:
         """Watch the eager ops of this thread, or no longer; whether that is a change."""
         callbacks = self._parts.callbacks
         followed = self._on_op in self._parts.context.context().op_callbacks
-        if wanted is followed:
+        if enabled is followed:
             return False
-        (callbacks.add_op_callback if wanted else callbacks.remove_op_callback)(self._on_op)
+        (callbacks.add_op_callback if enabled else callbacks.remove_op_callback)(self._on_op)
         return True
 
     @contextmanager
@@ -185,8 +185,8 @@ class OpCalls:
 
         def proceed(*_: Any) -> list[Any]:
             result[:] = [call(*args)]
-            given = list(result[0]) if isinstance(result[0], (list, tuple)) else []
-            return [self._readable(value) for value in given]
+            outputs = list(result[0]) if isinstance(result[0], (list, tuple)) else []
+            return [self._readable(value) for value in outputs]
         key = run.label, 'run'
         site = self._sites.get(key)
         if site is None:

@@ -27,8 +27,8 @@ def program_line(frame: FrameType | None) -> Frame | None:
             sort = sorts[code.co_filename] = _file_kind(code.co_filename)
         if sort:
             key = id(code), frame.f_lasti
-            known = _lines.get(key)
-            line = known[1] if known is not None else _line(key, frame)
+            entry = _lines.get(key)
+            line = entry[1] if entry is not None else _line(key, frame)
             if sort == _PROGRAM:
                 return line
             library_line = library_line or line

@@ -129,9 +129,9 @@ class Sites:
     # ------------------------------------------------------------------ calls
     def entry_of(self, registry: Any, token: str, registered: Any, frame: FrameType) -> FunctionEntry:
         """The entry of a function that TensorFlow calls in this frame of ours."""
-        known: FunctionEntry | None = getattr(registered, MARK, None)
-        if known is not None:
-            return known
+        cached_entry: FunctionEntry | None = getattr(registered, MARK, None)
+        if cached_entry is not None:
+            return cached_entry
         function = None if is_gradient(registered) else user_function(registered)
         if function is None:
             graph = getattr(registered, _GRAPH, lambda: None)()
@@ -287,7 +287,7 @@ class Sites:
             graph = self._graphs_by_token.get(token, lambda: None)()
         if graph is None:
             return None
-        return next((op for op, found in _script_ops(graph) if found == token), None)
+        return next((op for op, op_token in _script_ops(graph) if op_token == token), None)
 
     def _find_tokens(self) -> Iterator[tuple[str, weakref.ref[Any]]]:
         """The tokens of nodes that were made before the attachment, in all living graphs."""

@@ -134,9 +134,9 @@ class RefVariableOrder:
     # ------------------------------------------------------------------ the order
     def _dependencies(self, op: Any) -> list[Any]:
         """The nodes that one waits for in an iteration."""
-        found = [tensor.op for tensor in op.inputs if tensor.name not in self._feeds and not (
+        producers = [tensor.op for tensor in op.inputs if tensor.name not in self._feeds and not (
             op.type in _MERGES and tensor.op.type in _LOOP_BACK)]
-        return [other for other in (*found, *op.control_inputs) if other in self._nodes]
+        return [other for other in (*producers, *op.control_inputs) if other in self._nodes]
 
     def _sort_by_dependency(self, nodes: Sequence[Any]) -> Iterable[Any]:
         """All nodes, each after its dependencies."""

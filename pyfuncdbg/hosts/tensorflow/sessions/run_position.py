@@ -48,8 +48,8 @@ class RunCalls:
 
     def position(self) -> int | None:
         """The position in the run of this thread's call; None on a thread without one."""
-        known = self._sites.get(threading.get_ident())
-        return next((place for place, site in enumerate(self._plan.sites) if site.id == known), None)
+        site_id = self._sites.get(threading.get_ident())
+        return next((place for place, site in enumerate(self._plan.sites) if site.id == site_id), None)
 
 
 def _copy_values(values: Sequence[Any]) -> list[Any]:
@@ -128,8 +128,8 @@ class RunPosition:
         Raises:
             KeyError: As `NodeState.value`.
         """
-        given = self._call_inputs()
-        return given[tensor] if tensor in given else self._state.value(tensor)
+        call_inputs = self._call_inputs()
+        return call_inputs[tensor] if tensor in call_inputs else self._state.value(tensor)
 
     def obstacle(self, position: int) -> str:
         """The reason why the run cannot go back."""

@@ -60,9 +60,9 @@ class WholeRun:
             run_again: Makes a further one.
         """
         plan, pending = self._plan, self._pending
-        asked = {tensor.name for tensor in plan.fetches}
+        fetch_names = {tensor.name for tensor in plan.fetches}
         extra = [tensor for unit in plan.units.all for tensor in unit.fetches
-                 if plan.units.sorts[tensor.op] != 'pure' and tensor.name not in asked]
+                 if plan.units.sorts[tensor.op] != 'pure' and tensor.name not in fetch_names]
         feeds = {tensor.ref(): self._values.by_name[tensor.name] for tensor in plan.feeds}
         alone = pending is None or pending.no_other_writer
         initial = read_variables(self._variable_order.read_before_run, run_again) if alone else {}
@@ -87,9 +87,9 @@ class WholeRun:
     def inputs(self, op: Any) -> list[Any]:
         """The inputs of a node; None for handles, and for values that only TensorFlow has."""
         python = self._python.get(op)
-        given = self._pending.calls.inputs.get(python) if self._pending is not None and python is not None else None
-        if given is not None and len(given) == len(op.inputs):
-            return list(given)
+        call_inputs = self._pending.calls.inputs.get(python) if self._pending is not None and python is not None else None
+        if call_inputs is not None and len(call_inputs) == len(op.inputs):
+            return list(call_inputs)
         return [self._value_at_node(tensor, op,
                                     value) if self._may_change(tensor.name) and not self._is_handle(tensor) else value
                 for tensor, value in zip(op.inputs, self._values.inputs(op), strict=True)]
@@ -191,9 +191,9 @@ class WholeRun:
         if tensor.name in self._session_values:
             return self._session_values[tensor.name]
         if tensor.op in self._python and self._pending is not None:
-            made = self._pending.calls.outputs.get(self._python[tensor.op], ())
-            if len(made) == len(tensor.op.outputs):
-                return made[tensor.value_index]
+            outputs = self._pending.calls.outputs.get(self._python[tensor.op], ())
+            if len(outputs) == len(tensor.op.outputs):
+                return outputs[tensor.value_index]
         alias, references = self._variable_order.aliases[tensor.name], self._variable_order
         if not alias.exact or not self._no_other_writer:
             return self._unknown_content(tensor, alias)

@@ -63,10 +63,10 @@ class BackwardSteps:
         slots = tuple([slot for _, slot in flows])
         number = 0
 
-        def applied(*given: Any) -> ResultList:
+        def applied(*gradients: Any) -> ResultList:
             nonlocal number
             number = current_call(site)
-            return result_list(compute(*given))
+            return result_list(compute(*gradients))
 
         inputs, sources = list(gradients), [call for call, _ in flows]
         if backward_pass.eager:

@@ -79,7 +79,7 @@ class NoneReasons:
         path = _shortest_path(log, number, [getattr(target, '_id', 0) for target in targets])
         if path is None:
             return self._unconnected_reason(log, number, targets, source, watched)
-        cut = next((made for made in path if id(made) in backward_pass.dead_ends or self._is_cut(made)), None)
+        cut = next((node for node in path if id(node) in backward_pass.dead_ends or self._is_cut(node)), None)
         if cut is not None:
             return self._cut_reason(cut)
         if source.variable and not watched:

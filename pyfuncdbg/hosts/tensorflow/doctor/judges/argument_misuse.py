@@ -47,9 +47,9 @@ def find_bytes_for_str(evidence: Evidence) -> Iterator[Finding]:
 def _kinds(evidence: Evidence, spot: Spot) -> dict[int, str]:
     """Kinds of text that the program's functions got: 'bytes', 'array of bytes', ... by input."""
     kinds: dict[int, str] = {}
-    for known in evidence.facts_at('occupancy', spot):
-        found = known.data.get('texts')
-        for slot, kind in found.items() if isinstance(found, dict) else ():
+    for fact in evidence.facts_at('occupancy', spot):
+        texts = fact.data.get('texts')
+        for slot, kind in texts.items() if isinstance(texts, dict) else ():
             if isinstance(slot, str) and slot.isdecimal() and len(slot) <= _LONGEST_SLOT and isinstance(kind, str):
                 kinds[int(slot)] = kind
     return kinds
@@ -157,10 +157,10 @@ def _is_builtin(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ('str', 'repr', 'ascii')
 
 
-def _is_never_equal(node: ast.Compare, names: set[str], held: set[str]) -> bool:
-    """Whether it compares one of these names, or `str` of one in `held`, with text alone."""
+def _is_never_equal(node: ast.Compare, names: set[str], text_variables: set[str]) -> bool:
+    """Whether it compares one of these names, or `str` of one in `text_variables`, with text alone."""
     def is_bytes(side: ast.expr) -> bool:
-        return (isinstance(side, ast.Name) and side.id in names) or _formatted_variable(side) in held
+        return (isinstance(side, ast.Name) and side.id in names) or _formatted_variable(side) in text_variables
 
     def never(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool:
         forward = is_bytes(left) and _is_text(right)

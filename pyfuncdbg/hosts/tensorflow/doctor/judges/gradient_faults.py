@@ -68,11 +68,11 @@ def _place(value: object) -> Place:
     return Place('', 0)
 
 
-def _finding(evidence: Evidence, lost: _LostGradient, count: int, asked: int) -> Finding:
+def _finding(evidence: Evidence, lost: _LostGradient, count: int, total: int) -> Finding:
     call = call_at(evidence, lost.place, lost.function)
     name, source, fix = lost.function, lost.source, ''
-    times = f'in {count:,} of {asked:,} gradients asked for at line {lost.place_asked.line}'
-    figures: dict[str, Figure] = {'None': count, 'gradients': asked, 'source': source}
+    times = f'in {count:,} of {total:,} gradients asked for at line {lost.place_asked.line}'
+    figures: dict[str, Figure] = {'None': count, 'gradients': total, 'source': source}
     if lost.kind == 'numpy':
         what = (f'The gradient of {source!r} is None, {times}: numpy_function has no gradient, and the way leads through '
                 f'{name}')

@@ -50,9 +50,9 @@ def _is_eager(fact: RecordedFact) -> bool:
 def _sum(facts: list[RecordedFact]) -> RecordedFact:
     """The sum of a place's facts: a dataset registers functions of its own beside the program's."""
     with_function = [fact for fact in facts if fact.text('function')] or facts
-    first = max(with_function, key=lambda known: known.number('entries'))
+    first = max(with_function, key=lambda one: one.number('entries'))
     sums = ('entries', 'arrays', 'bytes', 'around', 'eager')
-    totals = {name: sum(known.number(name) for known in facts) for name in sums}
+    totals = {name: sum(one.number(name) for one in facts) for name in sums}
     calls = max(fact.number('calls') for fact in with_function) if not _is_eager(first) else sum(
         fact.number('calls') for fact in facts)
     whole = not any(fact.data.get('whole') is False for fact in facts)

@@ -51,20 +51,20 @@ def find_untrue_shapes(evidence: Evidence) -> Iterator[Finding]:
 def _untrue_finding(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[tuple[CallView, list[int | None] | None]],
                     where: str) -> Finding:
     call, declared = untrue[0]
-    declared_text, got = shape_text(declared or ()), shape_text(call.outputs[slot].shape)
+    declared_text, actual = shape_text(declared or ()), shape_text(call.outputs[slot].shape)
     calls = [one for one in spot.calls if len(one.outputs) > slot]
     common = common_shape([one.outputs[slot].shape for one in calls])
     which = 'The output' if len({len(one.outputs) for one in spot.calls} - {1}) == 0 else f'Output {slot}'
     if where == DECLARED_SHAPES:
-        what = (f'{which} is {got} in call #{call.number}, and the TensorSpec in Tout says {declared_text}: nothing checks '
-                f'it, and the program goes on with what came out')
+        what = (f'{which} is {actual} in call #{call.number}, and the TensorSpec in Tout says {declared_text}: nothing '
+                f'checks it, and the program goes on with what came out')
         fix = ''
         advice = 'declare the shape that the function returns, None for a size that varies; or return what is declared'
         if common is not None:
             fix = f'tf.TensorSpec({shape_text(common)}, tf.{call.outputs[slot].dtype})'
             advice = f'in Tout, the shape of {_calls(len(calls))}; or return what is declared'
     else:
-        what = (f'{which} is {got} in call #{call.number}, and {declared_text} in the graph, as by set_shape, which is '
+        what = (f'{which} is {actual} in call #{call.number}, and {declared_text} in the graph, as by set_shape, which is '
                 f'taken for true there: what comes after it, such as a batch, fails or goes wrong')
         fix = _fix(call_of(evidence, spot), spot, {slot: common}) if common is not None else ''
         advice = (f'the shape of {_calls(len(calls))}; for a batch make them one size, or use padded_batch'

@@ -79,15 +79,15 @@ def _unchecked_dtype(evidence: Evidence, spot: Spot) -> Finding | None:
         return None
     for call in spot.calls:
         for slot, output in enumerate(call.outputs):
-            wanted = declared_dtype(call.site, slot)
-            if call.error is None and wanted and _is_number(output.dtype) and output.dtype != wanted:
+            declared = declared_dtype(call.site, slot)
+            if call.error is None and declared and _is_number(output.dtype) and output.dtype != declared:
                 same = sum(1 for one in spot.calls if len(one.outputs) > slot and one.outputs[slot].dtype == output.dtype)
                 which = f'Output {slot}' if len(call.outputs) > 1 else 'The output'
-                what = (f'{which} is {output.dtype}, Tout says {wanted}: eagerly that is not checked, and the program goes '
-                        f'on with {output.dtype}; in a graph the op raises. In {same:,} of {spot.count:,} calls')
+                what = (f'{which} is {output.dtype}, Tout says {declared}: eagerly that is not checked, and the program '
+                        f'goes on with {output.dtype}; in a graph the op raises. In {same:,} of {spot.count:,} calls')
                 figures: dict[str, Figure] = {'calls': spot.count, 'of another dtype': same, 'returned': output.dtype,
-                                              'declared': wanted}
-                return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, wanted),
+                                              'declared': declared}
+                return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, declared),
                                f'in the function; or declare tf.{output.dtype} as Tout', (call.number,))
     return None
 
@@ -100,25 +100,26 @@ def _plain(name: str) -> str:
     return _KERNEL.get(name, name)
 
 
-def _wrong_dtype(evidence: Evidence, spot: Spot, slot: int, got: str, wanted: str, calls: int, number: str) -> Finding:
+def _wrong_dtype(evidence: Evidence, spot: Spot, slot: int, actual: str, declared: str, calls: int, number: str) -> Finding:
     which = f'Output {slot}' if len(_declared(spot)) > 1 else 'The output'
-    why = ' (a Python float, and most of NumPy, is float64)' if got == 'float64' else (
-        ' (a Python int is int64)' if got == 'int64' else '')
-    what = f'{which} is {got}{why}, Tout says {wanted}: the op raises in {calls:,} of {spot.count:,} calls'
-    figures: dict[str, Figure] = {'calls': spot.count, 'refused': calls, 'returned': got, 'declared': wanted}
-    return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, wanted),
-                   f'in the function; or declare tf.{got} as Tout', (number,))
+    why = ' (a Python float, and most of NumPy, is float64)' if actual == 'float64' else (
+        ' (a Python int is int64)' if actual == 'int64' else '')
+    what = f'{which} is {actual}{why}, Tout says {declared}: the op raises in {calls:,} of {spot.count:,} calls'
+    figures: dict[str, Figure] = {'calls': spot.count, 'refused': calls, 'returned': actual, 'declared': declared}
+    return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, declared),
+                   f'in the function; or declare tf.{actual} as Tout', (number,))
 
 
-def _wrong_count(spot: Spot, got: int, wanted: int, calls: int, number: str) -> Finding:
-    returned = 'nothing (None)' if got == 0 else f'{got} value{"s" * (got != 1)}'
-    what = f'The function returns {returned}, Tout declares {wanted}: the op raises in {calls:,} of {spot.count:,} calls'
-    if got == 0:
-        return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': got, 'declared': wanted},
-                       'return x' if wanted else '', 'every path of the function has to return; Tout=[] is for one that '
+def _wrong_count(spot: Spot, actual: int, declared: int, calls: int, number: str) -> Finding:
+    returned = 'nothing (None)' if actual == 0 else f'{actual} value{"s" * (actual != 1)}'
+    what = f'The function returns {returned}, Tout declares {declared}: the op raises in {calls:,} of {spot.count:,} calls'
+    if actual == 0:
+        return Finding('outputs', spot.name, spot.place, what,
+                       {'calls': spot.count, 'returned': actual, 'declared': declared},
+                       'return x' if declared else '', 'every path of the function has to return; Tout=[] is for one that '
                                                      'returns nothing', (number,))
-    return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': got, 'declared': wanted},
-                   f'Tout=[{", ".join(["tf." + _any(spot)] * got)}]', 'declare as many as it returns, with their dtypes',
+    return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': actual, 'declared': declared},
+                   f'Tout=[{", ".join(["tf." + _any(spot)] * actual)}]', 'declare as many as it returns, with their dtypes',
                    (number,))
 
 

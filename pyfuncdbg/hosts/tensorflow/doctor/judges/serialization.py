@@ -37,8 +37,8 @@ def _gil_findings(evidence: Evidence, spot: Spot, use: InterpreterUse) -> Iterat
         'CPU seconds': use.cpu, 'waiting seconds': use.waiting, 'share of its time': use.share}
     if use.gil_wait is not None:
         figures['GIL wait on arrival, seconds'] = use.gil_wait
-    taken = use.computing >= 0.7 or (use.computing >= 0.4 and (use.gil_wait or 0.0) >= _LONG_WAIT)
-    if use.most_at_once > 1 and taken and use.computing <= _ONE:
+    is_busy = use.computing >= 0.7 or (use.computing >= 0.4 and (use.gil_wait or 0.0) >= _LONG_WAIT)
+    if use.most_at_once > 1 and is_busy and use.computing <= _ONE:
         what = (f'Up to {use.most_at_once} calls are under way at once, but only {use.computing:.2f} at a time compute: the '
                 f'function holds the GIL, so threads take turns; {use.waiting:.2f} of {use.wall:.2f} s in it were waiting')
         fix = _with_batch(evidence, spot) if graph.startswith(DATASET) else ''
@@ -53,23 +53,23 @@ def _serial_finding(evidence: Evidence, spot: Spot, figures: dict[str, Figure], 
     """A map that makes one call at a time, though its function releases the GIL."""
     frames = spot.site.stack
     texts = [evidence.statement(Place(frame.filename, frame.line)) for frame in frames]
-    mapped = next((text for text in reversed(texts) if '.map(' in text), '')
-    if load > 0.5 or 'num_parallel_calls' in mapped:
+    map_text = next((text for text in reversed(texts) if '.map(' in text), '')
+    if load > 0.5 or 'num_parallel_calls' in map_text:
         return
     what = (f'The dataset calls it one at a time, and it spends {1 - load:.0%} of its time waiting, not computing: calls '
             f'could overlap')
-    yield Finding('serial', spot.name, spot.place, what, figures, _with_parallel_calls(mapped),
+    yield Finding('serial', spot.name, spot.place, what, figures, _with_parallel_calls(map_text),
                   'let the map make several at once')
 
 
-def _with_parallel_calls(mapped: str) -> str:
+def _with_parallel_calls(text: str) -> str:
     """A statement whose map has parallel calls."""
-    start = mapped.find('.map(')
+    start = text.find('.map(')
     depth = 0
-    for at in range(start + 4, len(mapped)) if start >= 0 else ():
-        depth += (mapped[at] in '([{') - (mapped[at] in ')]}')
+    for at in range(start + 4, len(text)) if start >= 0 else ():
+        depth += (text[at] in '([{') - (text[at] in ')]}')
         if depth == 0:
-            return f'{mapped[:at]}, num_parallel_calls=tf.data.AUTOTUNE{mapped[at:]}'
+            return f'{text[:at]}, num_parallel_calls=tf.data.AUTOTUNE{text[at:]}'
     return 'dataset = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)'
 
 

@@ -62,8 +62,8 @@ def _apply_edits(text: str, edits: list[_Edit]) -> str:
     data = text.encode()
     for start, end, new in sorted(edits, reverse=True):
         data = data[:start] + new.encode() + data[end:]
-    found = data.decode()
-    return found if _parse(found) is not None else ''
+    edited = data.decode()
+    return edited if _parse(edited) is not None else ''
 
 
 def _rename_edit(text: str, node: ast.Call, name: str) -> _Edit:

@@ -86,8 +86,8 @@ class Leaks:
 
     def place_of(self, token: str) -> Frame | None:
         """The place where the op with this token was made."""
-        known = self._entries.get(token)
-        return known.place if known is not None else None
+        entry = self._entries.get(token)
+        return entry.place if entry is not None else None
 
     def facts(self) -> Iterator[Fact]:
         """Entries and tapes that stay, by place."""
@@ -124,20 +124,20 @@ class Leaks:
         values_by_entry: dict[_Entry, list[Any]] = {}
         cache = self._parts.scripts.tape_cache
         cached = list(cache.items())
-        for token, kept in cached:
+        for token, cached_values in cached:
             entry = entries.get(token.decode(errors='replace'))
             if entry is not None:
-                values_by_entry.setdefault(entry, []).append(tuple(kept[1:]))
+                values_by_entry.setdefault(entry, []).append(tuple(cached_values[1:]))
         for entry, values in values_by_entry.items():
             yield self._fact('tape', entry, len(values), counts[entry], measure_holding(values, self._parts.ops.EagerTensor),
                              size=len(cached))
 
     @staticmethod
-    def _fact(kind: str, entry: _Entry, count: int, calls: int, held: Holding, **more: int) -> Fact:
+    def _fact(kind: str, entry: _Entry, count: int, calls: int, holding: Holding, **more: int) -> Fact:
         return Fact(kind, 0, entry.place.filename, entry.place.line, {
             'op_type': entry.op_type, 'function': entry.function, 'backward': entry.backward, 'entries': count,
-            'calls': calls, 'arrays': held.arrays, 'bytes': held.nbytes, 'around': held.container_bytes,
-            'whole': held.is_complete, **more})
+            'calls': calls, 'arrays': holding.arrays, 'bytes': holding.nbytes, 'around': holding.container_bytes,
+            'whole': holding.is_complete, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +204,8 @@ def _referents(value: Any, kind: type) -> list[Any] | None:
     if kind in _PLAIN or isinstance(value, type):
         return None
     if kind is FunctionType:
-        held = [content for _, content in closure_variables(value)]
-        return [*held, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        contents = [content for _, content in closure_variables(value)]
+        return [*contents, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
     if kind is MethodType:
         return [value.__self__, value.__func__]
     if kind is partial:
@@ -215,10 +215,10 @@ def _referents(value: Any, kind: type) -> list[Any] | None:
     if kind in (list, tuple, set, frozenset):
         return list(value)[:_ITEMS]
     try:
-        held = object.__getattribute__(value, '__dict__')
+        contents = object.__getattribute__(value, '__dict__')
     except AttributeError:
         return None
-    return list(held.values())[:_ITEMS] if type(held) is dict else None
+    return list(contents.values())[:_ITEMS] if type(contents) is dict else None
 
 
 def _size_of(tensor: Any) -> int:
