@@ -4,6 +4,7 @@ Runs on the caller's thread. What the user did wrong is a CommandError; nothing 
 """
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -144,6 +145,14 @@ def _takes_expression(name: str, table: CommandTable) -> bool:
     return command is not None and bool(command.expression)
 
 
+def _parse(parser: argparse.ArgumentParser, option_words: list[str]) -> argparse.Namespace:
+    try:
+        return parser.parse_args(option_words)
+    except CommandError:
+        # `export npz -o x.npz 17`. It writes the usage first, for which `re` is imported by name: maybe the program's.
+        return parser.parse_intermixed_args(option_words)
+
+
 def _carry_out(command: Command, rest: str, context: Context, typed: str = '') -> Answer:
     parser = parser_of(command, context.width)
     if command.expression:
@@ -155,7 +164,7 @@ def _carry_out(command: Command, rest: str, context: Context, typed: str = '') -
         page = describe_command(command, context.width)
         return Answer(SHOWS_HELP, page, '--json' in options)
     try:
-        args = parser.parse_intermixed_args(option_words)     # `export npz -o x.npz 17`
+        args = _parse(parser, option_words)
     except CommandError as error:
         raise _with_hint(error, typed, rest, context) from None
     if command.expression:
