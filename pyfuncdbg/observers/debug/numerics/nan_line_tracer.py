@@ -31,8 +31,7 @@ COPIED = 1 << 20
 ITEMS = 100
 """Items of a list, tuple or dict that are checked."""
 _NOTHING: Any = object()
-_SHARED = frozenset((float, int, bool, type(None)))
-"""Types whose objects are shared by many values: `np.nan` is the same object everywhere."""
+_SHARED = frozenset((float, int, bool, type(None)))     # `np.nan` is the same object everywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +324,8 @@ def find_cause(tracer: LineTracer) -> list[int]:
     while True:
         appearance = tracer.appearances[at]
         nan = _has_nan(appearance)
-        earlier = [operand.origin_index for operand in appearance.operands
-                   if operand.origin_index is not None and operand.origin_index < at and (
-                       not nan or _holds_nan(operand.tensor))]
+        earlier = [index for operand in appearance.operands if (index := operand.origin_index) is not None and index < at
+                   and (not nan or _holds_nan(operand.tensor))]
         if not earlier:
             return way[::-1]
         at = min(earlier)
