@@ -148,8 +148,8 @@ class CallAudit:
 
     def _of_output(self, result: RepeatedResult) -> Iterator[AuditFinding]:
         done = set()
-        logged = [entry.text.strip() for entry in result.said if entry.kind == 'log']
-        for entry in result.said:
+        logged = [entry.text.strip() for entry in result.messages if entry.kind == 'log']
+        for entry in result.messages:
             if entry.kind == 'err' and entry.text.strip() in logged:
                 continue                        # a handler has written the record
             label = _SAYS.get(entry.kind)
