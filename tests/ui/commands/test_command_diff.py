@@ -13,7 +13,9 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.comparison.divergence import KINDS
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 
@@ -77,6 +79,12 @@ def test_bad_input_gets_one_line_and_exit_code_2(folder: Path, words: tuple[str,
     done = diff(folder, *words)
     assert (done.returncode, done.stdout) == (2, '')
     assert said in done.stderr and done.stderr.count('\n') == 1
+
+
+@pytest.mark.parametrize('command', ['diff', 'run'])
+def test_help_names_every_kind(command: str) -> None:
+    text = ' '.join(SUBCOMMANDS[command].parser().format_help().split())
+    assert f'such as time,print: {", ".join(KINDS)}' in text
 
 
 def test_two_calls_and_what_to_give(folder: Path) -> None:

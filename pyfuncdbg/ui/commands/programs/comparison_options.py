@@ -9,7 +9,9 @@ import argparse
 
 def add_rules(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add them; what is given becomes texts, None of those that are not."""
-    group.add_argument('--ignore', metavar='KINDS', help='kinds of differences that do not count, such as time,print')
+    group.add_argument('--ignore', metavar='KINDS',
+                       help='kinds of differences that do not count, such as time,print: value, shape, dtype, exception, '
+                            'unfinished, calls, print, warning, rng, source, versions, environment, time')
     group.add_argument('--rtol', metavar='X', help='elements are equal up to X times the second one (default: bit for bit)')
     group.add_argument('--atol', metavar='X', help='elements are equal up to X')
     group.add_argument('--ulp', metavar='N', help='floats are equal if at most N representable numbers apart')

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -433,3 +434,44 @@ def test_other_random_numbers_and_other_variables_are_named_as_the_cause(tmp_pat
     console = Console(width=100, file=io.StringIO())
     console.print(lines)
     assert '  it drew other random numbers: another state of numpy.random\n' in console.file.getvalue()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.dictionaries(st.integers(0, 19), st.sampled_from(['changed', 'dropped', 'added', 'printed', 'raised']),
+                       max_size=4))
+def test_random_edits_of_a_recording_are_found_exactly(tmp_path_factory: pytest.TempPathFactory,
+                                                       edits: dict[int, str]) -> None:
+    edits = {place: edit for place, edit in edits.items() if place - 1 not in edits}       # side by side some cannot be told
+    folder = tmp_path_factory.mktemp('edits')
+
+    def program(path: Path, changes: dict[int, str]) -> Path:
+        def act(place: np.ndarray) -> np.ndarray:
+            edit = changes.get(int(place))
+            if edit == 'printed':
+                print('edited')
+            if edit == 'raised':
+                raise ValueError('edited')
+            return np.float32(place) + np.float32(edit == 'changed')
+
+        with pyfuncdbg.record(path):
+            for place in range(20):
+                numbers = {'dropped': (), 'added': (100 + place, place)}.get(changes.get(place, ''), (place,))
+                for number in numbers:
+                    with contextlib.suppress(ValueError):
+                        tf.numpy_function(act, [np.int32(number)], tf.float32, name='act')
+        return path
+
+    one, two = program(folder / 'one.pfd', {}), program(folder / 'two.pfd', edits)
+    kinds = {'changed': 'value', 'dropped': 'calls', 'added': 'calls', 'printed': 'print', 'raised': 'exception'}
+    found = compared(one, two, Rules(frozenset({'environment', 'time'})))
+    numbers = Counter(kinds[edit] for edit in edits.values())
+    if not edits:
+        assert found.same
+        return
+    first = min(edits)
+    assert found.first is not None and found.first.kind == kinds[edits[first]]
+    with Trace.open(one) as trace:
+        calls = [call.number for call in trace.calls()]
+    assert found.first.numbers[0] == ('' if edits[first] == 'added' else calls[first])
+    assert dict(Counter({kind: number for _, kind, number in found.later}) + Counter([found.first.kind])) == dict(numbers)
+    assert compared(two, one, Rules(frozenset({'environment', 'time'}))).calls == found.calls
