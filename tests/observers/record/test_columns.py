@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from plain_host import wrapped
 
-from pyfuncdbg.observers.record.index.site_usage import _rank_keys
-from pyfuncdbg.observers.record.index.tables import UNFINISHED, Table, call_table
+from pyfuncdbg.observers.record.index.tables import UNFINISHED, Table, call_table, rank_keys
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch
 from pyfuncdbg.observers.record.log.call_batch import decode_msgpack
 from pyfuncdbg.observers.record.log.log_file import LogFrame, LogReader
@@ -135,7 +134,7 @@ def test_rows_are_those_that_count_in_order(order: str) -> None:
 @given(st.lists(st.integers(-1 << 60, 1 << 60), min_size=1, max_size=6), st.data())
 def test_ranks_are_those_of_unique(keys: list[int], data: st.DataObject) -> None:
     drawn = np.array(data.draw(st.lists(st.sampled_from(keys), min_size=1, max_size=30)), np.int64)
-    known, ranks = _rank_keys(np.concatenate((np.full(5000, drawn[0]), drawn)))
+    known, ranks = rank_keys(np.concatenate((np.full(5000, drawn[0]), drawn)))
     expected = np.unique(np.concatenate((np.full(5000, drawn[0]), drawn)), return_inverse=True)
     assert known.tolist() == expected[0].tolist() and ranks.tolist() == expected[1].reshape(-1).tolist()
 

@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, strategies as st
 from plain_host import new_run, wrapped
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.index import time_spans
 from pyfuncdbg.observers.record.index.query import SORTS, CallFilter, QueryCancelledError
 from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
 from pyfuncdbg.observers.record.index.tables import call_table
@@ -158,3 +160,26 @@ def test_a_search_says_how_many_it_has_looked_at(tmp_path: Path, backwards: bool
     with Trace.open(recorder.path) as trace:
         assert built(trace).find('nowhere', start, backwards=backwards, go_on=lambda n: not looked.append(n)) is None
     assert looked == sorted(looked) and (looked[0], looked[-1]) == (0, 1_000) and len(looked) > 4
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from([7, 139_000_000_000_000]), st.integers(0, 10**6),
+                          st.integers(-1, 10**6), st.integers(0, 3)), min_size=1, max_size=40), st.integers(1, 9),
+       st.sampled_from([1, 5, 1 << 20]))
+def test_parts_of_a_timeline_add_up_the_calls_that_begin_in_them(
+        given_rows: list[tuple[int, int, int, int, int]], parts: int, together: int) -> None:
+    table = call_table()
+    zeros = dict.fromkeys(('run', 'site', 'ordinal', 'forward', 'parent', 'position', 'head', 'size'), 0)
+    sums: dict[tuple[int, int, int], list[float]] = {}
+    first, last = 200_000, 900_000
+    width = -(-(last - first) // parts)
+    for number, (process, thread, started, duration, flags) in enumerate(given_rows, 1):
+        table.append(1, {**zeros, 'process': process, 'id': number, 'thread': thread, 'started': started,
+                         'duration': duration, 'flags': flags})
+        if first <= started <= last:
+            cell = sums.setdefault((process, thread, (started - first) // width), [0, 0, 0, 0])
+            for place, more in enumerate((1, flags & 1, flags >> 1, max(duration, 0))):
+                cell[place] += more
+    with patch.object(time_spans, '_TOGETHER', together):
+        found = time_spans.Spans(table.view(), {}).buckets(first / 1e9, last / 1e9, parts)
+    assert [(each.process, each.thread, each.part, each.calls, each.failed, each.bad, each.busy) for each in found] == [
+        (*key, calls, failed, bad, min(1.0, busy / width)) for key, (calls, failed, bad, busy) in sorted(sums.items())]

@@ -12,11 +12,9 @@ import numpy as np
 from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog
 from pyfuncdbg.observers.record.index.query import CallFilter
-from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, TableView
+from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, TableView, rank_keys
 from pyfuncdbg.observers.record.log.call_batch import BAD, CHANGED, FAILED, RETRY
 from pyfuncdbg.observers.record.records import SiteRecord
-
-_SOME = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,7 @@ def _sums(calls: TableView, rows: np.ndarray) -> list[_Sums]:
     """By key of a site, ascending."""
     if not len(rows):
         return []
-    keys, ranks = _rank_keys(calls['site'][rows])
+    keys, ranks = rank_keys(calls['site'][rows])
     if len(keys) <= 1 << 16:
         ranks = ranks.astype(np.uint16)         # sorted by counting, a tenth of the time
     rows = rows[np.argsort(ranks, kind='stable')]
@@ -167,17 +165,6 @@ def _sums(calls: TableView, rows: np.ndarray) -> list[_Sums]:
         np.maximum.reduceat(calls['id'][rows], starts).tolist(), counted(flags & BAD != 0), counted(flags & RETRY != 0),
         counted(flags & CHANGED != 0),
         np.add.reduceat(np.where(duration == UNFINISHED, calls['started'][rows], 0), starts).tolist(), strict=True)]
-
-
-def _rank_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct keys in order, and the rank of each: as `np.unique`, but does not sort a million of a few keys."""
-    distinct = np.unique(keys[:_SOME])
-    while True:
-        ranks = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
-        others = keys[distinct[ranks] != keys]
-        if not len(others):
-            return distinct, ranks
-        distinct = np.union1d(distinct, others[:max(_SOME, len(others) // 2)])
 
 
 def _time(reading: DecodedLog, sums: _Sums, inner: int) -> SiteTime:

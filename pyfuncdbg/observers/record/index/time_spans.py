@@ -10,11 +10,13 @@ import numpy as np
 
 from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites
-from pyfuncdbg.observers.record.index.tables import UNFINISHED, TableView
+from pyfuncdbg.observers.record.index.tables import UNFINISHED, TableView, rank_keys
 from pyfuncdbg.observers.record.log.call_batch import BAD, FAILED
 
 _STRETCH = 100_000
 """Calls that are searched at once."""
+_TOGETHER = 1 << 20
+"""Calls that are added up at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +137,28 @@ class Spans:
         """
         width = max(1, -(-_ns(end - start) // parts))
         rows = self._started_between(_ns(start), _ns(end))
-        keys = np.stack([self._calls['process'][rows].astype(np.int64), self._calls['thread'][rows],
-                         (self._calls['started'][rows] - _ns(start)) // width])
-        groups, places = np.unique(keys, axis=1, return_inverse=True)
-        count = groups.shape[1]
+        sums: dict[tuple[int, int, int], np.ndarray] = {}
+        for begin in range(0, len(rows), _TOGETHER):
+            self._check()
+            self._add_buckets(sums, rows[begin:begin + _TOGETHER], _ns(start), width)
+        return [SpanBucket(*key, int(calls), int(failed), int(bad), min(1.0, spent / width))
+                for key, (calls, failed, bad, spent) in sorted(sums.items(), key=lambda item: item[0])]
+
+    def _add_buckets(self, sums: dict[tuple[int, int, int], np.ndarray], rows: np.ndarray, start: int, width: int) -> None:
+        """Add calls, failed and bad ones, and nanoseconds by process, thread and part."""
+        columns = [rank_keys(column) for column in (
+            self._calls['process'][rows], self._calls['thread'][rows], (self._calls['started'][rows] - start) // width)]
+        cells = np.zeros(len(rows), np.int64)
+        for distinct, ranks in columns:
+            cells = cells * len(distinct) + ranks
+        cells, places = rank_keys(cells)
+        keys = np.unravel_index(cells, [len(distinct) for distinct, _ in columns])
         flags, busy = self._calls['flags'][rows], np.maximum(self._calls['duration'][rows], 0)
-        sums = [np.bincount(places.reshape(-1), weights, count)
-                for weights in (None, flags & FAILED != 0, flags & BAD != 0, busy)]
-        return [SpanBucket(process, thread, part, int(calls), int(failed), int(bad), min(1.0, spent / width))
-                for (process, thread, part), calls, failed, bad, spent in zip(
-                    groups.T.tolist(), *[column.tolist() for column in sums], strict=True)]
+        added = np.stack([np.bincount(places, weights, len(cells))
+                          for weights in (None, flags & FAILED != 0, flags & BAD != 0, busy)], axis=1)
+        for key, numbers in zip(zip(*(distinct[ranks].tolist() for (distinct, _), ranks in zip(columns, keys, strict=True)),
+                                    strict=True), added, strict=True):
+            sums[key] = sums[key] + numbers if key in sums else numbers
 
     def beside(self, process: int, thread: int, at: float, *, later: bool, number: str = '') -> SpanRecord | None:
         """The call of a thread that begins next after a time, or last before it.
