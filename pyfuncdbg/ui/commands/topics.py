@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 TOPICS = ('stops', 'conditions', 'tensors', 'health', 'gradients', 'tensorflow', 'doctor', 'ipython', 'traces', 'replay',
-          'flight', 'remote', 'limits', 'differences', 'costs', 'glossary', 'security')
+          'audit', 'flight', 'remote', 'limits', 'differences', 'costs', 'glossary', 'security')
 """Names of the pages, in the order of the list."""
 
 

@@ -12,8 +12,7 @@ from difflib import SequenceMatcher
 import numpy as np
 
 MOST = 2000
-"""Calls that are aligned exactly; more are by those that occur once on both sides, as in a patience diff, and by windows of
-so many between these."""
+"""Calls that are aligned exactly; more are by those that occur once on both sides, as in a patience diff."""
 
 _Span = tuple[int, int, int, int]
 """Begin and end on the first side, begin and end on the second."""
@@ -98,26 +97,11 @@ def _between_anchors(one: np.ndarray, two: np.ndarray, span: _Span, first: CallK
     start, end = _equal_ends(one, two, span)
     inner = span[0] + start, span[1] - end, span[2] + start, span[3] - end
     yield np.arange(span[0], inner[0]), np.arange(span[2], inner[2])
-    while inner[1] - inner[0] + inner[3] - inner[2] > MOST:
-        part = _window(one, two, inner)
-        yield from _exactly(one, two, part, first, second)
-        inner = part[1], inner[1], part[3], inner[3]
-    yield from _exactly(one, two, inner, first, second)
+    if inner[1] - inner[0] + inner[3] - inner[2] <= MOST:
+        yield from _exactly(one, two, inner, first, second)
+    else:
+        yield _in_order(inner)
     yield np.arange(inner[1], span[1]), np.arange(inner[3], span[3])
-
-
-def _window(one: np.ndarray, two: np.ndarray, span: _Span) -> _Span:
-    """The begin of a span, as long as can be aligned exactly: up to the last calls in it that are equal."""
-    half = MOST // 2
-    part = span[0], min(span[0] + half, span[1]), span[2], min(span[2] + half, span[3])
-    blocks = _matcher(one, two, part).get_matching_blocks()[:-1]
-    if not blocks or part[1] == span[1] or part[3] == span[3]:
-        return part
-    return span[0], span[0] + blocks[-1].a + blocks[-1].size, span[2], span[2] + blocks[-1].b + blocks[-1].size
-
-
-def _matcher(one: np.ndarray, two: np.ndarray, span: _Span) -> SequenceMatcher[int]:
-    return SequenceMatcher(None, one[span[0]:span[1]].tolist(), two[span[2]:span[3]].tolist(), autojunk=False)
 
 
 def _anchors(one: np.ndarray, two: np.ndarray) -> list[tuple[int, int]]:
@@ -153,7 +137,8 @@ def _longest_increasing(lefts: list[int], rights: list[int]) -> list[tuple[int, 
 def _exactly(one: np.ndarray, two: np.ndarray, span: _Span, first: CallKeys, second: CallKeys
              ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The pairs of a span by the longest runs of equal calls."""
-    for kind, *places in _matcher(one, two, span).get_opcodes():
+    matcher = SequenceMatcher(None, one[span[0]:span[1]].tolist(), two[span[2]:span[3]].tolist(), autojunk=False)
+    for kind, *places in matcher.get_opcodes():
         part = span[0] + places[0], span[0] + places[1], span[2] + places[2], span[2] + places[3]
         if kind == 'replace' and one is first.content and part[1] - part[0] != part[3] - part[2]:
             yield from _exactly(first.inputs, second.inputs, part, first, second)

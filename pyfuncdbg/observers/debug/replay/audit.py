@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.graph_context import DATASET
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process
 from pyfuncdbg.observers.debug.replay import state_values
 from pyfuncdbg.observers.debug.replay.audit_finding import HARMLESS, Audit, AuditFinding, Purity, SiteAudit, dataset_uses
@@ -92,7 +93,7 @@ class Auditor:
             remarks.append('no call ended')
         is_pure = all(finding.label in HARMLESS for finding in findings)
         purity: Purity = 'not pure' if not is_pure else 'pure' if audited else 'not known'
-        return _described(use, purity, findings, remarks, tuple(numbers), any(call.element for call in calls))
+        return _described(use, purity, findings, remarks, tuple(numbers), _is_of_dataset(use.site, calls))
 
     def _other(self, call: CallRecord, calls: Sequence[CallRecord]) -> CallRecord | None:
         """Another call, that began in another state of the function: the farthest."""
@@ -118,6 +119,10 @@ def _described(use: SiteUse, purity: Purity, findings: tuple[AuditFinding, ...],
     uses = dataset_uses(labels, purity if numbers else 'not known', next(iter(remarks), '')) if of_dataset else ()
     return SiteAudit(site.name, site.function, site.filename, site.line, purity, findings, tuple(remarks), numbers,
                      use.calls, uses)
+
+
+def _is_of_dataset(site: SiteRecord, calls: Sequence[CallRecord]) -> bool:
+    return str(site.attrs.get('graph', '')).startswith(DATASET) or any(call.element for call in calls)
 
 
 def _together(findings: Iterable[AuditFinding]) -> tuple[AuditFinding, ...]:

@@ -15,7 +15,7 @@ from pyfuncdbg.observers.debug.replay.audit_finding import AuditFinding, Label
 from pyfuncdbg.observers.debug.replay.execution_observer import ExecutionObserver
 from pyfuncdbg.observers.debug.replay.replay import LoadHost, Replayer
 from pyfuncdbg.observers.debug.replay.replay_verdict import error_text, judge, without_addresses
-from pyfuncdbg.observers.debug.replay.state_values import StatePlace, value_text
+from pyfuncdbg.observers.debug.replay.state_values import StatePlace, value_sides
 from pyfuncdbg.observers.debug.replay.ticking_clock import EARLY, LATE
 from pyfuncdbg.observers.record.index.state_records import CallState
 from pyfuncdbg.observers.record.records import CallRecord
@@ -134,8 +134,8 @@ class CallAudit:
 
     def _of_state(self, seen: ExecutionObserver, result: RepeatedResult) -> Iterator[AuditFinding]:
         for place in state_values.changed_places(seen.before, seen.after):
-            sides = value_text(seen.before.get(place)), value_text(seen.after.get(place))
-            evidence = f'{sides[0]} before the call, {sides[1]} after it' if sides[0] != sides[1] else 'its content changes'
+            sides = value_sides(seen.before.get(place), seen.after.get(place))
+            evidence = f'{sides[0]} before the call, {sides[1]} after it' if any(sides) else 'its content changes'
             yield self._finding(_WRITES[place.owner], str(place), evidence)
         for name in result.changed:
             yield self._finding('writes a variable', name, 'assigned in the call')
@@ -200,7 +200,8 @@ class CallAudit:
         theirs = self._trace.call_state(other.number)
         own_function = set(state_values.values_by_place(self._state.function, ()))
         written = set(state_values.changed_places(seen.before, seen.after))
-        is_same_object = self._trace.run(self._call.run, self._call.process).kind != 'eager' or bool(own_function & written)
+        # An eager call may get another function object each time: that its closure is another depends on no order.
+        is_same_object = bool(self._call.site.outputs) or bool(own_function & written)
         state = _in_state_of(self._state, theirs, is_same_object)
         mine, others = (state_values.values_by_place(one.function, _variables(one)) for one in (self._state, state))
         places = [place for place in state_values.changed_places(mine, others) if place in mine and place in others
@@ -209,8 +210,8 @@ class CallAudit:
             return
         difference = outcome_difference(first, self._execute(self._observer(), state))
         for place in places:
-            sides = value_text(mine[place]), value_text(others[place])
-            values = f' {sides[0]} | {sides[1]}' if sides[0] != sides[1] else ''
+            sides = value_sides(mine[place], others[place])
+            values = f' {sides[0]} | {sides[1]}' if any(sides) else ''
             if not difference:
                 self._remark(f'{place} differs between calls; its result does not depend on it')
                 continue

@@ -127,6 +127,30 @@ def value_text(value: Any) -> str:
     return str(parts[1]) if tag in (tags.OBJECT, tags.FUNCTION, tags.NAMED) else ''
 
 
+def value_sides(one: Any, two: Any) -> tuple[str, str]:
+    """A few words for two different encoded values: of containers for the first item that differs.
+
+    Args:
+        one, two: Encoded, or None where there is no value.
+
+    Returns:
+        Both sides; two empty texts where words do not tell them apart.
+    """
+    before, after = value_text(one), value_text(two)
+    if before != after:
+        return before, after
+    if isinstance(one, list) and isinstance(two, list) and one[:1] == two[:1] and one[:1] in ([tags.DICT], [tags.LIST]):
+        for place, (first, second) in enumerate(zip(one[1], two[1], strict=False)):
+            if one[0] == tags.DICT and first[0] == second[0]:
+                key, (first, second) = value_text(first[0]), (first[1], second[1])
+            else:
+                key = str(place)
+            sides = value_sides(first, second)
+            if any(sides):
+                return f'[{key}] {sides[0]}', sides[1]
+    return '', ''
+
+
 def _of_function(encoded: Any, prefix: str, depth: int) -> Iterator[tuple[StatePlace, Any]]:
     if not isinstance(encoded, list) or not encoded or depth > _DEEPEST:
         return

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.observers.record.dtypes import STRING
 from pyfuncdbg.observers.record.log.batch_rows import HIDDEN, RowContent
 from pyfuncdbg.observers.record.records import HOST, OPS, SWITCH, TRIP
@@ -19,7 +18,6 @@ from pyfuncdbg.observers.record.snapshots.call_state import GENERATORS, VALUES
 from pyfuncdbg.observers.record.snapshots.site_notes import TRAITS
 
 _PATH = re.compile(r'''(?<![\w./~-])(/(?:[^/\s'"<>|:;,()\[\]{}*?]+/)*)([^/\s'"<>|:;,()\[\]{}*?]+)''')
-_LIBRARY = re.compile(r'(.*/)((?:(?:site|dist)-packages|lib/python3\.\d+)/.*)')
 _USER = re.compile(r'/(?:home|Users)/([^/\s\'"]+)')
 _SHORTEST_NAME = 2
 _HARMLESS_NOTES = frozenset((HOST, OPS, SWITCH, TRIP))
@@ -93,13 +91,8 @@ class PathRedaction:
         return text if self._pattern is None else self._pattern.sub(lambda match: self._names[match[0]], text)
 
     def _relative(self, match: re.Match[str]) -> str:
-        folder, rest = match[1], ''
-        if library := _LIBRARY.match(folder):   # views tell frames of libraries by that
-            folder, rest = library.groups()
-        elif is_own_file(match[0]):
-            rest = 'site-packages/'
-        name = self._folders.setdefault(folder, f'folder{len(self._folders) + 1}')
-        return f'{name}/{rest}{match[2]}'
+        folder = self._folders.setdefault(match[1], f'folder{len(self._folders) + 1}')
+        return f'{folder}/{match[2]}'
 
     def data(self, value: Any, depth: int = 0) -> Any:
         """Redact all text in a record.

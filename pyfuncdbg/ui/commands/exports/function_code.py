@@ -29,8 +29,6 @@ from pyfuncdbg.ui.views.escape import one_line
 
 _CELL = re.compile(r'[/\\]ipykernel_\d+[/\\]')
 _INSTALLED = tuple({path for name, path in sysconfig.get_paths().items() if name in ('stdlib', 'purelib', 'platlib')})
-TENSOR_IMPORTS = {'pyfuncdbg': 'from pyfuncdbg import tf', 'tensorflow': 'import tensorflow as tf'}
-"""By host what gives `tf`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class FunctionCodes:
         self._names: dict[str, tuple[str, str]] = dict.fromkeys(reserved, ('', ''))
         self._main = _path_of_main(trace.info().argv)
         self._imports: list[str] = []
-        self._writer = ValueWriter(add, self._import_class, self._imports.append)
+        self._writer = ValueWriter(add, self._import_class)
         self._site: SiteRecord | None = None
 
     def code_for(self, call: CallRecord) -> FunctionCode:
@@ -111,8 +109,7 @@ class FunctionCodes:
             CommandError: The function cannot be imported, and its source was not recorded or may not be used.
         """
         site = self._site = call.site
-        self._imports.clear()
-        self._writer.tensors = TENSOR_IMPORTS.get(site.host, '')
+        self._imports = []
         held = HeldFunction.of(self._trace.call_state(call.number))
         definition = _definition_of(site)
         name = _path_in_module(site, definition)

@@ -61,13 +61,11 @@ def _beginning(cases: Sequence[RecordedCase], job: ExportJob, remarks: Sequence[
     yield _text(['# Recorded calls', '', *(line for one in lines for line in (_plain(one), ''))])
     functions = list(dict.fromkeys(shape.function for shape in shapes))
     folders = dict.fromkeys(function.folder for function in functions if function.folder)
-    tensors = list(dict.fromkeys(shape.tensors for shape in shapes if shape.tensors))
-    imports = dict.fromkeys(line for function in functions for line in function.imports
-                            if line not in ('import numpy as np', *tensors))
+    imports = dict.fromkeys(line for function in functions for line in function.imports if line != 'import numpy as np')
     draws = any('random' in shape.restores for shape in shapes)
     yield _code([*(['import random'] if draws else []), *(['import sys', 'from pathlib import Path', ''] if folders else []),
                  *(['import ml_dtypes'] if any(form.extended for form in forms) else []), 'import numpy as np',
-                 *tensors, '',
+                 *dict.fromkeys(shape.tensors for shape in shapes if shape.tensors), '',
                  *(f"{folder_line(folder, path, own='Path().resolve()')}  # where the program imports from"
                    for folder in folders),
                  '', *imports, '', f'VALUES = np.load({path.with_suffix(".npz").name!r})'])

@@ -118,9 +118,7 @@ def _header(groups: dict[CaseShape, list[RecordedCase]], functions: Sequence[Fun
     values = sentence(job.files.path.with_suffix('.npz').name, 100)
     lines = ['"""Recorded calls as tests: run them with pytest.', '', recorded, f'Their values are in {values}.',
              *(['', *remarks] if remarks else []), '"""', '']
-    tensors = list(dict.fromkeys(shape.tensors for shape in groups if shape.tensors))
-    imports = dict.fromkeys(line for function in functions for line in function.imports
-                            if line not in (_NUMPY, *tensors))
+    imports = dict.fromkeys(line for function in functions for line in function.imports if line != _NUMPY)
     definitions = [line for function in functions for line in function.definition]
     folders = list(dict.fromkeys(function.folder for function in functions if function.folder))
     needs_pytest = any(shape.error or len(group) > 1 or (
@@ -131,7 +129,7 @@ def _header(groups: dict[CaseShape, list[RecordedCase]], functions: Sequence[Fun
               *(['import sys'] if folders else []), 'from pathlib import Path', '']
     lines += [*(['import ml_dtypes'] if any(form.extended for form in _forms(groups)) else []), _NUMPY,
               *(['import pytest'] if needs_pytest else []),
-              *tensors, '']
+              *dict.fromkeys(shape.tensors for shape in groups if shape.tensors), '']
     for folder in folders:
         lines.append(f'{folder_line(folder, job.files.path)}  # where the program imports from')
     lines += ['', *imports, '', "VALUES = np.load(Path(__file__).with_suffix('.npz'))", *definitions]

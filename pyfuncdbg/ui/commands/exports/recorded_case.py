@@ -10,12 +10,14 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob
-from pyfuncdbg.ui.commands.exports.function_code import TENSOR_IMPORTS, FunctionCode, FunctionCodes
+from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
 from pyfuncdbg.ui.commands.exports.generated_code import sentence
 from pyfuncdbg.ui.commands.exports.value_archive import ValueArchive, ValueForm, stored_array, value_of
 
 GETS_TENSORS = 'EagerPyFunc'
 """The op type whose function gets tensors; that of others gets arrays."""
+TENSOR_IMPORTS = {'pyfuncdbg': 'from pyfuncdbg import tf', 'tensorflow': 'import tensorflow as tf'}
+"""By host what gives `tf`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,19 +36,14 @@ class ValueWriter:
     Args:
         add: Stores an array, and gives the expression for it.
         import_name: Imports a class of a module, and gives its name in the file.
-        add_import: Adds an import to the file.
 
     Attributes:
-        tensors: The import that gives `tf`, '' where there is none.
         missing: Attributes of the last object that were left out.
     """
 
-    def __init__(self, add: Callable[[np.ndarray], str], import_name: Callable[[str, str], str],
-                 add_import: Callable[[str], object]) -> None:
+    def __init__(self, add: Callable[[np.ndarray], str], import_name: Callable[[str, str], str]) -> None:
         self._add = add
         self._import_name = import_name
-        self._add_import = add_import
-        self.tensors = ''
         self.missing: list[str] = []
 
     def text_of(self, encoded: Any, depth: int = 0) -> str:
@@ -94,9 +89,6 @@ class ValueWriter:
             return f'complex({_literal(real)}, {_literal(imaginary)})'
         if tag in (tags.ARRAY, tags.SCALAR):
             return self._add(_array(*parts)) + ('[()]' if tag == tags.SCALAR else '')
-        if tag == tags.TENSOR and self.tensors:
-            self._add_import(self.tensors)
-            return f'tf.constant({self._add(_array(*parts))})'
         if tag == tags.DICT:
             pairs = (f'{self.text_of(key, depth)}: {self.text_of(value, depth)}' for key, value in parts[0])
             return f'{{{", ".join(pairs)}}}'

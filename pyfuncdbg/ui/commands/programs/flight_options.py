@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import UsageError
-from pyfuncdbg.ui.commands.byte_size import byte_size
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.flight.flight_recorder import FlightRecorder
@@ -26,7 +25,7 @@ class FlightOptions:
 
     Attributes:
         condition: PRED.
-        numbers: `before`, `after`, `keep_most` and `memory`, those that were given.
+        numbers: `before`, `after` and `keep_most`, those that were given.
     """
 
     condition: str
@@ -40,7 +39,6 @@ def add_flight_options(group: argparse._ArgumentGroup | argparse.ArgumentParser)
                             "'has_nan(out)', error or 'slow > 3 * p95'")
     for name, metavar, text, _ in _NUMBERS:
         group.add_argument(f'--{name.replace("_", "-")}', metavar=metavar, help=text)
-    group.add_argument('--memory', metavar='SIZE', help='bytes that the calls in memory may take (default: 64MB)')
 
 
 def flight_options(options: argparse.Namespace) -> FlightOptions | None:
@@ -59,10 +57,6 @@ def flight_options(options: argparse.Namespace) -> FlightOptions | None:
         if not text.isdecimal() or int(text) < least:
             raise UsageError(f'run: {option} {text!r} is not an integer from {least} on')
         numbers[name] = int(text)
-    if options.memory is not None:
-        if options.keep_on is None:
-            raise UsageError(f'run: --memory {options.memory}: it needs --keep-on PRED')
-        numbers['memory'] = byte_size(options.memory)
     if options.keep_on is None:
         return None
     if options.every is not None:

@@ -40,8 +40,8 @@ def _parts(audit: Audit) -> Iterator[Part]:
 def _site(site: SiteAudit) -> Iterator[Part]:
     where = f'  {one_line(site.filename, _LONGEST)}:{site.line}' if site.filename and site.line else ''
     yield Text.assemble((site.purity.upper(), _STYLES[site.purity]), '  ', label(site.site, limit=80),
-                        f'  {one_line(site.function, 80)}', (where, 'dim'),
-                        f'  {len(site.calls)} of {count(site.recorded, "call")} replayed', overflow='fold')
+                        f'  {one_line(site.function, 80)}', overflow='fold')
+    yield Text(f'  {len(site.calls)} of {count(site.recorded, "call")} replayed{where}', 'dim', overflow='fold')
     yield from (_finding(finding) for finding in site.findings)
     for use in site.dataset:
         yield Text.assemble(f'  {_USES[use.use]}  ', (use.answer, _ANSWERS[use.answer]),

@@ -73,12 +73,6 @@ def test_an_added_call_before_ten_thousand_is_one_edit() -> None:
         (None, 0), (5_000, 5_001)]
 
 
-def test_an_added_call_before_ten_thousand_that_repeat_is_one_edit() -> None:
-    one = [50, *[place % 10 for place in range(10_000)], 51]
-    two = [60, 61, *one[1:-1], 62]
-    assert [pair for pair in pairs_of(one, two) if not _equal(pair, one, two)] == [(0, 0), (None, 1), (10_001, 10_002)]
-
-
 def test_calls_whose_results_all_differ_are_aligned_by_their_inputs() -> None:
     inputs = list(range(10))
     one, two = [100 + number for number in inputs], [255, *(200 + number for number in inputs)]

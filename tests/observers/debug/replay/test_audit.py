@@ -94,7 +94,7 @@ def finding(audit: dict[str, Any], label: str) -> dict[str, Any]:
     ('of_thread', 'depends on thread', 'threading.get_ident', ''),
     ('of_step', 'reads a global', 'global STEP', '0 | 30'),
     ('of_step', 'depends on order', 'global STEP', 'first [0] 0.5 | 30.5'),
-    ('counts_in_module', 'writes a global', 'global audit_module.COUNTS', ''),
+    ('counts_in_module', 'writes a global', 'global audit_module.COUNTS', "['calls'] 0 before the call, 1"),
     ('make_counter.<locals>.counter', 'writes its closure', 'variable of the closure calls', '0 before the call, 1 after'),
     ('own_attribute', 'writes an attribute', 'own_attribute.last', 'nothing before the call'),
     ('Layer.counts_class', 'writes an attribute', 'Layer.made', '0 before the call, 1 after'),
