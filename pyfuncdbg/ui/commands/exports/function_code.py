@@ -5,12 +5,13 @@ A trace is untrusted: what of it becomes code is a checked identifier or a liter
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import os
 import re
 import sysconfig
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -24,7 +25,13 @@ from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.exports.held_function import HeldFunction
 from pyfuncdbg.ui.commands.exports.random_state_code import random_states
 from pyfuncdbg.ui.commands.exports.recorded_source import recorded_source
-from pyfuncdbg.ui.commands.exports.recorded_value import UnknownValueError, ValueWriter, is_library_module, is_name
+from pyfuncdbg.ui.commands.exports.recorded_value import (
+    UnknownValueError,
+    ValueWriter,
+    is_generator,
+    is_library_module,
+    is_name,
+)
 from pyfuncdbg.ui.views.escape import one_line
 
 _CELL = re.compile(r'[/\\]ipykernel_\d+[/\\]')
@@ -45,6 +52,7 @@ class FunctionCode:
         object_text: Expression for it, '' where the user has to make it.
         parameters: Names of the parameters for the inputs, as far as they are known.
         remarks: What the user should know before the function is imported.
+        before: Statements before a call, which restore what the function reads of its module.
         name: Of the function, where the expression is more than that.
     """
 
@@ -57,6 +65,7 @@ class FunctionCode:
     object_text: str = ''
     parameters: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     name: str = ''
 
     @property
@@ -67,7 +76,7 @@ class FunctionCode:
     @property
     def texts(self) -> tuple[str, ...]:
         """All code that may call functions of the generated file."""
-        return self.expression, self.object_text, *self.definition
+        return self.expression, self.object_text, *self.definition, *self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +145,14 @@ class FunctionCodes:
                             '' if folder in _INSTALLED or 'site-packages' in folder else folder,
                             parameters=_parameters(site, definition, inputs), remarks=remarks)
         code = self._of_partial(code, held) if held.partial is not None else _of_object(code, site, definition, inputs)
-        return self._with_object(code, held)
+        return replace(self._with_object(code, held), before=tuple(self._restored(held, module)))
+
+    def _restored(self, held: HeldFunction, module: str) -> Iterator[str]:
+        """Statements that put random generators of the function's module into their states."""
+        for name, encoded in held.globals:
+            if is_generator(encoded) and is_name(name) and name not in vars(builtins):
+                with contextlib.suppress(UnknownValueError):
+                    yield f'sys.modules[{module!r}].{name} = {self._writer.text_of(encoded)}'
 
     def random_states(self, call: CallRecord) -> dict[str, np.ndarray]:
         """States of the random generators that the function of a call may draw from, by module.

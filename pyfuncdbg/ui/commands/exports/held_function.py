@@ -1,7 +1,7 @@
 """The function of a call as a trace holds it: module, object, arguments of a partial, variables that it reads."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyfuncdbg.observers.record.index.state_records import CallState
@@ -17,12 +17,14 @@ class HeldFunction:
         owner: The object whose method it is, or that was called itself.
         partial: Arguments and keywords that a partial gave it.
         variables: Those of its closure, and global ones that it reads.
+        globals: Those of its own module among them.
     """
 
     module: str = ''
     owner: Any = None
     partial: tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]] | None = None
     variables: tuple[tuple[str, Any], ...] = ()
+    globals: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def of(cls, state: CallState) -> HeldFunction:
@@ -32,7 +34,9 @@ class HeldFunction:
             state: That the call began in.
         """
         try:
-            return _held(state.function, tuple((one.name, one.value) for one in state.variables))
+            held = _held(state.function, tuple((one.name, one.value) for one in state.variables))
+            own = [one for one in state.variables if one.module == held.module]
+            return replace(held, globals=tuple((one.name, one.value) for one in own))
         except (TypeError, ValueError, IndexError):
             return cls()
 

@@ -15,11 +15,11 @@ from pyfuncdbg.ui.commands.exports.function_code import FunctionCode
 from pyfuncdbg.ui.commands.exports.generated_code import file_stem, folder_line, recorded_line, sentence
 from pyfuncdbg.ui.commands.exports.random_state_code import RESTORES
 from pyfuncdbg.ui.commands.exports.recorded_case import RecordedCase, collect_cases
-from pyfuncdbg.ui.commands.exports.recorded_value import MADE, MADE_CALL
+from pyfuncdbg.ui.commands.exports.recorded_value import FUNCTIONS
 from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueForm
 
-RESERVED = ('Path', 'VALUES', 'functools', 'importlib', 'made', 'ml_dtypes', 'np', 'random', 'recorded', 'result', 'runpy',
-            'strings', 'sys', 'tf')
+RESERVED = ('Path', 'VALUES', 'functools', 'generator', 'importlib', 'made', 'ml_dtypes', 'np', 'random', 'recorded',
+            'result', 'runpy', 'strings', 'sys', 'tf')
 """Names that the notebook uses itself."""
 _METADATA = {'kernelspec': {'display_name': 'Python 3', 'language': 'python', 'name': 'python3'},
              'language_info': {'name': 'python'}}
@@ -74,8 +74,9 @@ def _beginning(cases: Sequence[RecordedCase], job: ExportJob, remarks: Sequence[
     definitions = [line for function in functions for line in function.definition]
     if definitions:
         yield _code(definitions)
-    if any(MADE_CALL in text for function in functions for text in function.texts):
-        yield _code(MADE.splitlines())
+    for begin, text in FUNCTIONS.items():
+        if any(begin in one for function in functions for one in function.texts):
+            yield _code(text.splitlines())
     unmade = dict.fromkeys((function.fixture, function.object_class) for function in functions
                            if function.fixture and not function.object_text)
     for name, kind in unmade:
@@ -91,6 +92,8 @@ def _cells_of(case: RecordedCase) -> Iterator[dict[str, Any]]:
                      for slot, (name, form) in enumerate(zip(names, shape.arguments, strict=True))])
     if shape.restores:
         yield _code([RESTORES[module].format(repr(f'{case.number}.{module}')) for module in shape.restores])
+    if shape.function.before:
+        yield _code(['import sys', *shape.function.before])
     if shape.function.object_text:
         yield _code([f'{shape.function.fixture} = {shape.function.object_text}'])
     called = _code([f'result = {shape.function.expression}({", ".join(names)})', 'result'])

@@ -17,14 +17,16 @@ from pyfuncdbg.ui.commands.exports.function_code import FunctionCode
 from pyfuncdbg.ui.commands.exports.generated_code import file_stem, folder_line, recorded_line, sentence, word
 from pyfuncdbg.ui.commands.exports.random_state_code import RESTORES
 from pyfuncdbg.ui.commands.exports.recorded_case import CaseShape, CaseValues, RecordedCase, collect_cases
-from pyfuncdbg.ui.commands.exports.recorded_value import MADE, MADE_CALL
+from pyfuncdbg.ui.commands.exports.recorded_value import FUNCTIONS
 from pyfuncdbg.ui.commands.exports.reduction_process import reduce_inputs
 from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueForm
 
-RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'functools', 'importlib', 'made', 'message', 'ml_dtypes',
-            'name_of', 'np', 'pytest', 'raised', 'random', 're', 'result', 'runpy', 'strings', 'sys', 'tf')
+RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'functools', 'generator', 'importlib', 'made', 'message',
+            'ml_dtypes', 'name_of', 'np', 'pytest', 'raised', 'random', 're', 'result', 'runpy', 'strings', 'sys', 'tf')
 """Names that the file uses itself."""
 _NUMPY = 'import numpy as np'
+_LONGEST = 16 << 10
+"""Characters of a message that a recording keeps."""
 _ADDRESS = re.compile(r'0x[0-9a-fA-F]+')
 _CHECK = '''def check(result, expected, rtol=0{cast}):
     """Compare type, shape and values bit for bit, where NaN equals NaN. `rtol=1e-6` lets values differ by rounding."""
@@ -126,7 +128,8 @@ def _header(groups: dict[CaseShape, list[RecordedCase]], functions: Sequence[Fun
     addresses = any(_ADDRESS.search(case.message) for group in groups.values() for case in group)
     draws = any('random' in shape.restores for shape in groups)
     lines += [*(['import random'] if draws else []), *(['import re'] if addresses else []),
-              *(['import sys'] if folders else []), 'from pathlib import Path', '']
+              *(['import sys'] if folders or any(function.before for function in functions) else []),
+              'from pathlib import Path', '']
     lines += [*(['import ml_dtypes'] if any(form.extended for form in _forms(groups)) else []), _NUMPY,
               *(['import pytest'] if needs_pytest else []),
               *dict.fromkeys(shape.tensors for shape in groups if shape.tensors), '']
@@ -162,6 +165,7 @@ def _test(shape: CaseShape, group: Sequence[RecordedCase], names: set[str]) -> s
     for module in shape.restores:
         key = repr(f'{one.number}.{module}') if one is not None else f"f'{{call}}.{module}'"
         lines.append('    ' + RESTORES[module].format(key))
+    lines += [f'    {line}' for line in shape.function.before]
     if shape.function.object_text:
         lines.append(f'    {shape.function.fixture} = {shape.function.object_text}')
     called = f'{shape.function.expression}({", ".join(_filled(shape.arguments, "in", one))})'
@@ -196,7 +200,9 @@ def _raising(kind: str, called: str, group: Sequence[RecordedCase]) -> list[str]
         lines.append(f'    assert name_of(raised.type).endswith({kind.removeprefix("__main__")!r})')
     elif not is_builtin:
         lines.append(f'    assert name_of(raised.type) == {kind!r}')
-    text, message = 'str(raised.value)', 'message' if len(group) > 1 else repr(_plain_message(group[0].message))
+    message = 'message' if len(group) > 1 else repr(_plain_message(group[0].message))
+    is_cut = any(len(case.message) >= _LONGEST for case in group)
+    text = f'str(raised.value){f"[:{_LONGEST}]" if is_cut else ""}'
     if any(_ADDRESS.search(case.message) for case in group):
         text = f"re.sub('0x[0-9a-fA-F]+', '0x...', {text})"
     return [*lines, f'    assert {text} == {message}']
@@ -215,7 +221,8 @@ def _plain_message(message: str) -> str:
 def _support(groups: dict[CaseShape, list[RecordedCase]]) -> list[str]:
     """The functions that the tests call."""
     returning = [shape for shape in groups if not shape.error]
-    parts = [MADE] if any(MADE_CALL in text for shape in groups for text in shape.function.texts) else []
+    parts = [text for begin, text in FUNCTIONS.items()
+             if any(begin in one for shape in groups for one in shape.function.texts)]
     if any(shape.error and not _is_builtin(shape.error) for shape in groups):
         parts.append(_NAME_OF)
     if any(form.strings for form in _forms(groups)):

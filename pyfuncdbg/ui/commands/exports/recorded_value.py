@@ -21,7 +21,17 @@ MADE = '''def made(kind, attributes):
     return found
 '''
 """The function that expressions for objects call."""
-MADE_CALL = 'made('
+GENERATOR = '''def generator(kind, bits, state):
+    """A random generator of NumPy in the state that it had."""
+    source = getattr(np.random, bits)()
+    source.state = {'bit_generator': bits, **state}
+    return getattr(np.random, kind)(source)
+'''
+"""The function that expressions for random generators call."""
+FUNCTIONS = {'made(': MADE, 'generator(': GENERATOR}
+"""Functions of a generated file by how their calls begin."""
+_KINDS = frozenset(('Generator', 'RandomState'))
+_BITS = frozenset(('MT19937', 'PCG64', 'PCG64DXSM', 'Philox', 'SFC64'))
 _OPEN = {tags.LIST: '[{}]', tags.SET: '{{{}}}', tags.FROZENSET: 'frozenset([{}])'}
 _DEEPEST = 2 * tags.DEEPEST
 
@@ -100,9 +110,26 @@ class ValueWriter:
             return 'set()' if tag == tags.SET and not items else _OPEN[tag].format(', '.join(items))
         if tag == tags.OBJECT:
             return self._object(parts, depth)
+        if tag == tags.GENERATOR and parts[0] in _KINDS:
+            return self._generator(*parts)
         if tag == tags.NAMED and parts[0] == 'numpy' and isinstance(getattr(np, str(parts[1]), None), np.ufunc | type):
             return f'np.{parts[1]}'
         raise UnknownValueError(str(parts[-1]) if tag == tags.UNKNOWN else 'a function or a generator')
+
+    def _generator(self, kind: str, state: Any) -> str:
+        family, bits, content, *gauss = state
+        if family != 'numpy' or bits not in _BITS or any(gauss):
+            raise UnknownValueError('a generator in the middle of a pair of numbers, or none of NumPy')
+        return f'generator({kind!r}, {bits!r}, {self._state(content)})'
+
+    def _state(self, content: Any) -> str:
+        """A part of a state: numbers are there as text, arrays as type and bytes."""
+        if isinstance(content, dict):
+            return f'{{{", ".join(f"{str(key)!r}: {self._state(part)}" for key, part in content.items())}}}'
+        if isinstance(content, list):
+            dtype, data = content
+            return self._add(np.frombuffer(data, np.dtype(str(dtype))))
+        return str(int(str(content)[:50]))
 
     def _object(self, parts: list[Any], depth: int) -> str:
         module, name, attributes = parts
@@ -129,6 +156,11 @@ def _array(dtype: Any, shape: Any, data: Any) -> np.ndarray:
     if kind.hasobject or kind.kind == 'V' or not isinstance(data, bytes):
         raise UnknownValueError(f'an array of {dtype}')
     return np.frombuffer(data, kind).reshape([int(size) for size in shape])
+
+
+def is_generator(encoded: Any) -> bool:
+    """Whether a value of a trace is a random generator."""
+    return isinstance(encoded, list) and encoded[:1] == [tags.GENERATOR]
 
 
 def is_library_module(module: str) -> bool:

@@ -62,6 +62,9 @@ class Model:
     def plain(x): return x - 3
 
 def scaled(x, by=1): return x * by
+RNG = np.random.default_rng(3)
+def sample(x): return x + RNG.random(2).astype(np.float32)
+def long(x): raise ValueError('x' * 20_000)
 def draw(x): return x + np.random.normal(size=2).astype(np.float32)[0]
 def outer(k):
     def inner(x):
@@ -99,10 +102,11 @@ def trace(subjects: ModuleType) -> Path:
                 (subjects.Model(2).loss, [X], tf.float32), (subjects.Model(2), [X], tf.float32),
                 (subjects.Model.make, [X], tf.float32), (subjects.Model.plain, [X], tf.float32),
                 (subjects.outer(3), [X], tf.float32), (np.sin, [X], tf.float32), (subjects.draw, [X], tf.float32),
+                (subjects.sample, [X], tf.float32), (subjects.sample, [X], tf.float32),
                 (functools.partial(subjects.scaled, by=np.float32(3)), [X], tf.float32),
                 (statistics.median, [X], tf.float32)):
             tf.numpy_function(function, inputs, out, name=f'n{len(inputs)}')
-        for function in (subjects.refuse, subjects.index, subjects.index):
+        for function in (subjects.refuse, subjects.index, subjects.index, subjects.long):
             with pytest.raises((ValueError, IndexError)):
                 tf.numpy_function(function, [X], tf.float32)
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -134,12 +138,12 @@ def run_pytest(folder: Path, code: str = BLOCKED) -> tuple[int, str]:
 
 
 FUNCTIONS = ['norm', 'pair', 'nothing', 'shout', 'negative_zero', 'low', 'check', 'test_of_my_own', '<lambda>', 'Model.make',
-             'Model.plain', 'refuse', 'index', 'scalar', 'draw', 'scaled', 'Model.loss', 'Model']
+             'Model.plain', 'refuse', 'index', 'scalar', 'draw', 'scaled', 'Model.loss', 'Model', 'sample', 'long']
 
 
 def test_each_kind_of_call_is_green_and_red_after_a_change(trace: Path, subjects: ModuleType, tmp_path: Path) -> None:
     for i, function in enumerate(FUNCTIONS):
-        result = export(trace, f'{number_of(trace, function)} -o {tmp_path}/test_{i}.py')
+        result = export(trace, f'{number_of(trace, function, -(function == "sample"))} -o {tmp_path}/test_{i}.py')
         assert (result.calls, result.skipped, result.beside) == (1, 0, (f'{tmp_path}/test_{i}.npz',))
         text = (tmp_path / f'test_{i}.py').read_text()
         compile(text, 'test.py', 'exec')
@@ -148,6 +152,7 @@ def test_each_kind_of_call_is_green_and_red_after_a_change(trace: Path, subjects
     assert code == 0 and f'{len(FUNCTIONS)} passed' in said, said
     source = Path(subjects.__file__)
     mutated = re.sub(r'return (.*)', r'return altered((\1))', MODULE).replace('raise Refused(f', "raise Refused('no' + f")
+    mutated = mutated.replace("'x' * 20", "'y' * 20")
     mutated = mutated.replace('nothing(x): pass', 'nothing(x): return 1').replace('lambda x: x * 2', 'lambda x: x * 3')
     source.write_text(mutated + '''
 def altered(value):
@@ -201,14 +206,14 @@ def test_an_object_that_was_not_recorded_is_made_by_the_user(trace: Path, tmp_pa
 
 def test_attributes_that_were_not_recorded_are_named(tmp_path: Path, subjects: ModuleType) -> None:
     model = subjects.Model([1, (2.5, None), {'a': np.arange(2)}, float('inf')])
-    model.lock, model.made_of = threading.Lock(), np.arange(3.0)
+    model.lock, model.made_of, model.rng = threading.Lock(), np.arange(3.0), np.random.default_rng(1)
     with pyfuncdbg.record(tmp_path / 'it.pfd'), pytest.raises(ValueError, match='inhomogeneous'):
         tf.numpy_function(model.loss, [X], tf.float32)
     result = export(tmp_path / 'it.pfd', f'{numbers_in(tmp_path / "it.pfd")[0]} -o {tmp_path}/test_it.py')
     assert result.remarks == ('The recording has no value of model.lock.',)
     text = (tmp_path / 'test_it.py').read_text()
     assert re.search(r"made\(Model, \{'rate': \[1, \(2\.5, None\), \{'a': VALUES\['held\.\w+'\]\}, float\('inf'\)\], "
-                     r"'made_of': VALUES\['held\.\w+'\]\}\)", text)
+                     r"'made_of': VALUES\['held\.\w+'\], 'rng': generator\('Generator', 'PCG64', \{'state': ", text)
 
 
 def test_an_inner_function_is_tested_from_its_source_on_the_users_word(trace: Path, tmp_path: Path) -> None:
@@ -427,6 +432,9 @@ FUNCTION = ['function', 'pytest_subjects', 'norm', '/x/pytest_subjects.py', 1, '
     ['partial', FUNCTION, ['l', []], ['d', [[['v', EVIL], ['v', 1]]]]],
     ['partial', FUNCTION, ['l', [['v', [1]]]], ['d', []]],
     ['method', FUNCTION, ['object', 'pytest_subjects', 'Model', [['x', ['a', EVIL, [1], b'']], ['y', ['c', EVIL, 1]]]]],
+    ['method', FUNCTION, ['object', 'pytest_subjects', 'Model', [
+        ['x', ['rng', 'system', ['numpy', 'PCG64', {}]]], ['y', ['rng', 'Generator', ['numpy', EVIL, {}]]],
+        ['z', ['rng', 'Generator', ['numpy', 'PCG64', {EVIL: EVIL}]]]]]],
     7, [], ['object'], ['function', 1]])
 def test_no_recorded_value_becomes_code(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: Any) -> None:
     monkeypatch.setattr(Trace, 'call_state', lambda trace, number: CallState(function=function))
