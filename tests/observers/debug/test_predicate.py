@@ -161,6 +161,16 @@ def test_words_of_structures_are_those_of_their_arrays(structure):
     assert not past_calls.ChangeTest().differs(value)
 
 
+def test_what_holds_no_numbers_has_no_nan():
+    """A handle of a resource, as an array of one object or within a structure."""
+    handle = object()
+    for value in (handle, np.array(handle, object), [handle, 1.0], {'a': np.array([handle, handle], object)}):
+        assert not has_nan(value) and not has_inf(value)
+    assert has_nan([handle, np.float32('nan')])
+    with pytest.raises(TypeError, match='needs numbers'):
+        vocabulary.absmax(np.array(handle, object))
+
+
 def test_changed_looks_into_structures_of_other_shapes():
     change, value = past_calls.ChangeTest(), (np.ones(2), {'a': np.zeros((1, 3))},
                                               np.array([np.ones(2), None, b'x'], object))

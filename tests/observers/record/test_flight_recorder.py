@@ -190,7 +190,7 @@ def test_runs_are_forgotten_with_their_calls_and_no_call_lacks_its_run(tmp_path:
     with Trace.open(path) as trace:
         assert [trace.run(call.run).label for call in trace.calls(limit=100)] == [
             f'run {number}' for number in range(9_979, 10_000)]
-        assert len(trace.runs()) < 6_000
+        assert [run.label for run in trace.runs()] == [f'run {number}' for number in range(9_979, 10_000)]
 
 
 def test_an_old_run_that_was_forgotten_is_announced_again(tmp_path: Path) -> None:

@@ -125,7 +125,10 @@ def _arrays(x: Any) -> Iterator[Any]:
         # Ragged and sparse tensors keep their numbers under these names, in every framework.
         inner = [held for name in ('flat_values', 'values')
                  if (held := getattr(x, name, None)) is not None and not callable(held)]
-        yield from _arrays(inner[0]) if inner else [np.asarray(x)]
+        if inner:
+            yield from _arrays(inner[0])
+        elif (array := np.asarray(x)).dtype.kind != 'O':        # a handle of a resource holds no numbers
+            yield array
 
 
 def _floats(array: Any) -> np.ndarray | None:

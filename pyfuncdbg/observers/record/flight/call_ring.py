@@ -102,10 +102,11 @@ class Ring:
             else:
                 self.calls.snapshots.allowance.give(len(record[2]))
 
-    def _forget_unused(self) -> None:
+    def _forget_unused(self, *, at_once: bool = False) -> None:
         """Forget the runs of no call in the ring, nor of one that runs.
 
-        Not before the second time: another thread may be between asking whether its run is known and queueing its call.
+        Not before the second time, unless `at_once`: another thread may be between asking whether its run is known and
+        queueing its call, which has no run then.
         """
         calls, backlog = self.calls, self.calls.backlog
         rows, running = list(backlog.rows), backlog.running_calls()
@@ -115,7 +116,7 @@ class Ring:
             entry = backlog.runs.popleft()
             run = entry[0]
             if run not in used:
-                if run in self._unused_runs:
+                if at_once or run in self._unused_runs:
                     calls.known_runs.pop(run, None)
                     continue
                 unused.add(run)
@@ -152,6 +153,7 @@ class Ring:
         with self._lock:
             backlog = self.calls.backlog
             self._evict(len(backlog.rows) - self.capacity)
+            self._forget_unused(at_once=True)   # a trace has the runs of its calls
             self._released = True
             backlog.overflow, backlog.cap = self._overflow
             for call, *_ in backlog.running_calls():

@@ -347,7 +347,8 @@ class FlightRecorder:
         missed = f'it held at {self.missed:,} more, not kept{why}'
         said = [f'{not_written:,} {"call" if not_written == 1 else "calls"} not written', *([missed] if self.missed else []),
                 self.trigger.complaint()]
-        say(f'{self.trigger.text}: {kept}; {"; ".join([one for one in said if one])}')
+        whose = '' if os.getpid() == self._process else f', process {os.getpid()}'
+        say(f'{self.trigger.text}{whose}: {kept}; {"; ".join([one for one in said if one])}')
 
     # ------------------------------------------------------------------ forks
     @property
