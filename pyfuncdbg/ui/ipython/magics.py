@@ -136,7 +136,7 @@ class PyfuncMagics:
         name = name_of(text, self.table)
         needs_program = any(row.name == name and row.needs_program for row in self.table)
         try:
-            if needs_program:
+            if needs_program or name == 'replay':       # which may stop in the function
                 install(debugger)
             context = self._recordings.context(WIDTH, of_program=needs_program)
             answer = execute(text, context, self.table)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import linecache
 import os
 import sys
 from collections.abc import Iterator
@@ -49,6 +50,7 @@ class ProgramCode:
         self._known = known
         self._stored = stored or {}
         self._mains: dict[str, MainModule] = {}
+        self._is_own_main = False
         self._codes: dict[str, CodeType] = {}
         self._path_before = list(sys.path)
         self._here = Path.cwd()                 # a replay goes to the folder of the program
@@ -77,9 +79,12 @@ class ProgramCode:
         if module in ('__main__', MAIN):
             own = sys.modules.get('__main__')
             name = filename or self._script
-            if own is not None and self._known is not None and (
-                    self._known.co_filename == name or _same_file(getattr(own, '__file__', None), Path(name))):
+            if own is not None and ((_is_typed(name) and linecache.getlines(name)) or (self._known is not None and (
+                    self._known.co_filename == name or _same_file(getattr(own, '__file__', None), Path(name))))):
+                self._is_own_main = True
                 return own                      # the program runs in this process
+            if own is not None and self._is_own_main and not filename:
+                return own
             return self.main(filename).module
         return self._imported(module, filename)
 
@@ -161,8 +166,8 @@ class ProgramCode:
 
     def _path_of(self, filename: str) -> Path:
         """Where a file of the recording is now: at its path, or at the same place in the current folder."""
-        if filename.startswith('<') or '/ipykernel_' in filename:
-            if filename in self._stored:
+        if _is_typed(filename):
+            if filename in self._stored or linecache.getlines(filename):
                 return Path(filename)
             raise CommandError(f'its function was typed in a session, in {filename}: its code is in no file. Put it into a '
                                f'module, {TRUST}')
@@ -182,6 +187,8 @@ class ProgramCode:
     def _text(self, filename: str, path: Path) -> bytes:
         if filename in self._stored:
             return self._stored[filename].encode('utf-8', 'surrogatepass')
+        if _is_typed(filename):
+            return ''.join(linecache.getlines(filename)).encode()
         try:
             return path.read_bytes()
         except OSError as error:
@@ -338,6 +345,11 @@ class ProgramCode:
         return self._imported(module, '')
 
 
+def _is_typed(filename: str) -> bool:
+    """Whether code was typed into a session: what `linecache` knows of it is of this process."""
+    return filename.startswith('<') or '/ipykernel_' in filename
+
+
 def _is_exception(name: str) -> bool:
     value = vars(sys.modules['builtins']).get(name)
     return isinstance(value, type) and issubclass(value, Exception)
@@ -345,6 +357,8 @@ def _is_exception(name: str) -> bool:
 
 def _require_program_file(file: str) -> None:
     """Refuse the interpreter's own modules: a trace is no reason to call those with data from it."""
+    if _is_typed(file):
+        return
     if not file.endswith('.py') or (is_library(file) and not ('/site-packages/' in file or '/dist-packages/' in file)):
         raise CommandError(f'{file} is of the Python library: replay calls functions of the program only')
 

@@ -282,3 +282,28 @@ def test_names_that_a_script_defines_twice_or_in_a_block_are_those_of_the_call(t
     assert 'uses handle, which a trace cannot hold' in by_name['lost'][1]
     line = SCRIPT[:SCRIPT.index('handle =')].count('\n') + 1
     assert f'line {line} makes it only where the script runs' in by_name['lost'][1]
+
+
+def test_code_that_was_typed_into_this_session_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import linecache
+    text = 'def typed(x):\n    return x + OFFSET\n\nused = lambda x: x * OFFSET\n'
+    name = '<session-input-4-7694cb4e2a63>'
+    main = sys.modules['__main__']
+    monkeypatch.setattr(main, 'OFFSET', 2.0, raising=False)
+    monkeypatch.setitem(linecache.cache, name, (len(text), None, text.splitlines(keepends=True), name))
+    space = vars(main)
+    exec(compile(text, name, 'exec'), space)
+    try:
+        with pyfuncdbg.record(tmp_path / 't.pfd'):
+            tf.numpy_function(space['typed'], [1.0], tf.float64)
+            tf.numpy_function(space['used'], [4.0], tf.float64)
+        main.OFFSET = 7.0                       # type: ignore[attr-defined]
+        with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+            assert [call.replay().verdict for call in trace.calls(kind='python')] == ['same', 'same']
+        assert main.OFFSET == 7.0               # type: ignore[attr-defined]
+    finally:
+        for each in ('typed', 'used'):
+            space.pop(each)
+    del linecache.cache[name]
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace, pytest.raises(CommandError, match='was typed in a session'):
+        trace.calls(kind='python')[1].replay()
