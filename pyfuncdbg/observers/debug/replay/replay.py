@@ -34,6 +34,7 @@ from pyfuncdbg.observers.debug.replay.state_in_force import StateInForce
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, repeat_obstacle
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.index.state_records import CallState
+from pyfuncdbg.observers.record.log.program_environment import process_versions
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -268,7 +269,14 @@ class Replayer:
         """What could not be restored."""
         stale = [f'{name} is as it was at an earlier call: it is too large to be kept at each'
                  for name in self._state.unwatched]
-        return tuple(dict.fromkeys([*self._in_force.remarks, *stale]))
+        return tuple(dict.fromkeys([*self._in_force.remarks, *stale, *self._version_remarks()]))
+
+    def _version_remarks(self) -> list[str]:
+        """Versions that differ from those of the recording, which explain last bits."""
+        here = {**process_versions(), self._host.name: self._host.version}
+        return [f'recorded with {name} {version}, this is {here[name]}'
+                for name, version in self.trace.info().versions_with_python.items()
+                if version and here.get(name) and here[name] != version]
 
 
 def _forward_call(trace: Trace, call: CallRecord) -> CallRecord | None:

@@ -307,3 +307,14 @@ def test_code_that_was_typed_into_this_session_is_found(tmp_path: Path, monkeypa
     del linecache.cache[name]
     with pyfuncdbg.load(tmp_path / 't.pfd') as trace, pytest.raises(CommandError, match='was typed in a session'):
         trace.calls(kind='python')[1].replay()
+
+
+def test_another_version_of_a_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pyfuncdbg.record(tmp_path / 't.pfd'):
+        tf.numpy_function(of_state, [1.0], tf.float64)
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        (call,) = trace.calls(kind='python')
+        assert call.replay().remarks == ()
+        recorded = np.__version__
+        monkeypatch.setattr(np, '__version__', '1.0')
+        assert call.replay().remarks == (f'recorded with NumPy {recorded}, this is 1.0',)
