@@ -64,7 +64,7 @@ async def measure(path: str, began: float) -> None:
     from pyfuncdbg.ui.inspector.panes.calls import CallList
     from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
     spare_loaded()
-    desk = SavedDesk(path)
+    desk = SavedDesk(path, patience=0.3)           # as `open_trace` does
     print(f'{"":44}{"since start":>12}{"computed":>12}')
     say('process started, trace open', time.perf_counter() - began, time.process_time())
     app = Inspector(desk)

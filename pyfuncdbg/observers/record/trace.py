@@ -87,12 +87,13 @@ class Trace:
         self._reading = DecodedLog(self._index, self._lock, self)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], progress: Progress | None = None) -> Trace:
+    def open(cls, path: str | os.PathLike[str], progress: Progress | None = None, *, patience: float | None = None) -> Trace:
         """Open a trace and bring its index up to date.
 
         Args:
             path: The folder.
             progress: Called with the progress of the reading.
+            patience: As of `refresh`.
 
         Returns:
             The trace; close it after use.
@@ -104,7 +105,7 @@ class Trace:
         """
         trace = cls(Path(path))
         try:
-            trace.refresh(progress)
+            trace.refresh(progress, patience=patience)
         except BaseException:
             trace.close()
             raise
@@ -123,11 +124,13 @@ class Trace:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def refresh(self, progress: Progress | None = None) -> bool:
+    def refresh(self, progress: Progress | None = None, *, patience: float | None = None) -> bool:
         """Read what was appended since.
 
         Args:
             progress: Called with the progress of the reading.
+            patience: Seconds after which it stops, to be called again: queries know what was read by then, and `share_read`
+                is less than 1. At least one record is read.
 
         Returns:
             Whether anything was.
@@ -137,13 +140,19 @@ class Trace:
         """
         with self._lock:
             try:
-                return update(self._index, progress)
+                return update(self._index, progress, patience)
             except StaleIndexError:
                 self._renew()
             try:
-                return update(self._index, progress)
+                return update(self._index, progress, patience)
             except StaleIndexError as error:
                 raise TraceError(f'{error}; another process may be writing to it') from error
+
+    @property
+    def share_read(self) -> float:
+        """The share of the logs that is read: 1.0, unless the last `refresh` has stopped for want of patience."""
+        unread = self._index.unread
+        return 1.0 if not unread else 1 - unread / (unread + sum(log.position for log in list(self._index.logs.values())))
 
     def _renew(self) -> None:
         self._index.clear()

@@ -274,6 +274,8 @@ class Inspector(KeyByKey):
                 self.run_line('stop')           # no source says as much as the card of the run
         elif event.kind == 'resumed':
             self.set_timer(_STEP, self._release)
+        elif event.kind == 'reading':
+            self._title()
         elif event.kind == 'grown':
             if self.scene == Scene():
                 self._call_search.begin(self.scene)

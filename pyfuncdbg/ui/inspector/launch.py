@@ -9,6 +9,9 @@ from pyfuncdbg.errors import UsageError
 from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import lacks_cursor_control
 from pyfuncdbg.ui.views.escape import one_line
 
+_FIRST_PAGE = 0.3
+"""Seconds of reading before the screen comes; the rest of a long trace is read behind it."""
+
 
 def unusable() -> str:
     """The reason why the inspector cannot be shown here, '' if it can."""
@@ -39,10 +42,8 @@ def open_trace(path: str) -> int:
     from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
     from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
     from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN
-    from pyfuncdbg.ui.views.progress import reading_progress
     spare_loaded()
-    with reading_progress(path) as progress:
-        desk = SavedDesk(path, progress)
+    desk = SavedDesk(path, patience=_FIRST_PAGE)
     try:
         kept = history()
         past = tuple(reversed(list(kept.load_history_strings())))

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,12 +47,13 @@ _FAR = 1 << 60
 """Nanoseconds, 36 years: sums of four such times do not overflow, whatever a log says."""
 
 
-def update(index: Index, progress: Progress | None = None) -> bool:
+def update(index: Index, progress: Progress | None = None, patience: float | None = None) -> bool:
     """Index what the logs hold beyond what is indexed.
 
     Args:
         index: Of the trace.
         progress: Called after about every megabyte.
+        patience: Seconds after which it stops, if there is anything new; `index.unread` is what is left then.
 
     Returns:
         Whether there was anything new.
@@ -60,14 +62,18 @@ def update(index: Index, progress: Progress | None = None) -> bool:
         TraceError: No log can be read.
         StaleIndexError: A log became shorter.
     """
-    grown = False
+    grown, deadline = False, None if patience is None else monotonic() + patience
+    index.unread = 0
     failure: TraceError | None = None
     logs = [(process, path) for process, path in trace_folder.logs(index.path) if process < _MOST_PROCESSES]
     reading = _ReadProgress(progress, logs) if progress is not None else None
     for process, path in logs:
         try:
             reader = index.readers.get(process) or index.open_log(process, path)
-            grown |= _LogIndexing(index, process, reader).run(reading)
+            if deadline is None or not grown or monotonic() < deadline:
+                grown |= _LogIndexing(index, process, reader).run(reading, deadline)
+            else:
+                index.unread += max(0, reader.size - index.logs.setdefault(process, LogState()).position)
         except TraceVersionError:
             raise
         except TraceError as error:
@@ -122,7 +128,7 @@ class _LogIndexing:
         """Place and decoded content of records of runs that are not in the table yet."""
         self.is_blob_finite = lru_cache(maxsize=4096)(self._is_finite)
 
-    def run(self, reading: _ReadProgress | None) -> bool:
+    def run(self, reading: _ReadProgress | None, deadline: float | None) -> bool:
         log = self.log
         start = position = log.position
         if self.reader.size < start > log_file.HEADER_SIZE:
@@ -136,6 +142,9 @@ class _LogIndexing:
                 position = frame.position + frame.length
                 if reading is not None:
                     reading.at(position)
+                if deadline is not None and monotonic() >= deadline:
+                    self.index.unread += max(0, self.reader.size - position)
+                    break
         finally:                                # reading may fail, or be broken off by Ctrl-C
             self._index_waiting()
             log.position = position

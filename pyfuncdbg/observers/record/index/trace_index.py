@@ -159,6 +159,9 @@ class Index:
     Args:
         path: Folder of the trace.
         manifest: Of the trace.
+
+    Attributes:
+        unread: Bytes of the logs that the last `indexing.update` left for the next.
     """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
@@ -170,6 +173,7 @@ class Index:
 
     def clear(self) -> None:
         """Forget everything, to start over."""
+        self.unread = 0
         self.logs: dict[int, LogState] = {}
         self.sites: dict[int, SiteEntry] = {}
         self.plans: dict[tuple[int, int], bytes] = {}

@@ -71,12 +71,13 @@ class Event:
     """An event that no command of the inspector caused.
 
     Attributes:
-        kind: 'grown': the trace has more calls. 'ended', 'lost': the program is over, or was killed.
+        kind: 'grown': the trace has more calls. 'reading': more of it is read. 'ended', 'lost': the program is over, or was
+            killed.
         stop: The stop, as `socket.remote.described` gives it.
         text: Of a log line, or why something ended.
     """
 
-    kind: Literal['stopped', 'resumed', 'log', 'grown', 'ended', 'lost']
+    kind: Literal['stopped', 'resumed', 'log', 'grown', 'reading', 'ended', 'lost']
     stop: dict[str, Any] | None = None
     text: str = ''
 
@@ -89,6 +90,7 @@ class Desk(Protocol):
         live: Whether a program runs behind it.
         title: What the header shows: the trace's folder, or the program.
         printed: What the program has written to its terminal while that was ours; '' where it is not lent.
+        share_read: The share of the trace that is read; below 1 lists hold less than the trace does.
     """
 
     trace: Trace
@@ -96,8 +98,18 @@ class Desk(Protocol):
     title: str
     printed: str
 
+    @property
+    def share_read(self) -> float: ...
+
     def stop(self) -> dict[str, Any] | None:
         """The stop that commands act on now, None without one; never blocks for long."""
+
+    def finish_reading(self, request: DeskRequest | None = None) -> None:
+        """Block until all of the trace is read that there was at first.
+
+        Args:
+            request: Breaks it off; None if that cannot happen.
+        """
 
     def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
         """Carry out a command line; blocks until it is done. The user's mistakes are in the reply, never raised.

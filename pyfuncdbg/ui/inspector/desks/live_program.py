@@ -68,6 +68,14 @@ class LiveDesk:
         if attach:
             self._notice(connection.ask(attach=True))
 
+    @property
+    def share_read(self) -> float:
+        """All of it: the program's newest calls are read at each look."""
+        return 1.0
+
+    def finish_reading(self, request: DeskRequest | None = None) -> None:
+        """Nothing is left to read."""
+
     # ------------------------------------------------------------------ worker threads
     def stop(self) -> dict[str, Any] | None:
         """The stop that commands act on now."""

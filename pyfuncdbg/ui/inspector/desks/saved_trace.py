@@ -1,6 +1,7 @@
 """The desk of a saved trace: commands are carried out in this process, on the thread that asks.
 
-Made by `pyfuncdbg open`; a trace that still grows is looked at again twice a second.
+Made by `pyfuncdbg open`; a trace that still grows is looked at again twice a second. The rest of a long one is read while
+its first calls are shown.
 """
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from typing import Any
 from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.record.index.indexing import Progress
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.completion import completions
 from pyfuncdbg.ui.commands.engine.command import Context
@@ -22,6 +22,10 @@ from pyfuncdbg.ui.inspector.desks.desk import DeskRequest, Event, Reply
 
 _PERIOD = 0.5
 """Seconds between two reads of a trace that may grow."""
+_PART, _PAUSE = 0.05, 0.01
+"""Seconds of reading between which queries have their turn, and how long that is."""
+_GROWTH = 1.5
+"""How many times as much is read before lists are made anew."""
 
 
 class SavedDesk:
@@ -37,13 +41,15 @@ class SavedDesk:
     live = False
     printed = ''
 
-    def __init__(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
-        """Open the trace; `progress` gets how far the reading has come.
+    def __init__(self, path: str | os.PathLike[str], patience: float | None = None) -> None:
+        """Open the trace.
+
+        What is not read after `patience` seconds is read later, by `listen` and by commands.
 
         Raises:
             TraceError: There is none, or it cannot be read.
         """
-        self._trace = Trace.open(path, progress)
+        self._trace = Trace.open(path, patience=patience)
         self.trace: Trace = self._trace
         self.title = os.fspath(path)
         self._closed = threading.Event()
@@ -52,12 +58,23 @@ class SavedDesk:
         """A saved trace has none."""
         return None
 
+    @property
+    def share_read(self) -> float:
+        """The share of the trace that is read."""
+        return self._trace.share_read
+
+    def finish_reading(self, request: DeskRequest | None = None) -> None:
+        """Read the rest; queries of other threads have their turn meanwhile."""
+        while self.share_read < 1 and not (request is not None and request.broken_off) and not self._closed.wait(_PAUSE):
+            self._trace.refresh(patience=_PART)
+
     def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
-        """Carry out a command line; one that has begun takes not long enough to be broken off."""
+        """Carry out a command line on the whole trace; one that has begun takes not long enough to be broken off."""
         name = name_of(line)
-        if request is not None and request.broken_off:
-            return Reply(line, name, Text(), None, 'interrupted')
         try:
+            self.finish_reading(request)
+            if request is not None and request.broken_off:
+                return Reply(line, name, Text(), None, 'interrupted')
             answer = execute(line, Context(self.trace, width=width))
             return Reply(line, answer.command.name, answer, plain(answer.result), later=answer.later)
         except PyfuncdbgError as error:
@@ -73,10 +90,15 @@ class SavedDesk:
         threading.Thread(target=self._watch, args=(on_event,), name='pyfuncdbg trace', daemon=True).start()
 
     def _watch(self, on_event: Callable[[Event], None]) -> None:
-        while not self._closed.wait(_PERIOD):
+        shown = self.share_read
+        while not self._closed.wait(_PAUSE if shown < 1 else _PERIOD):
             try:
-                if self._trace.refresh():
+                grown, share = self._trace.refresh(patience=_PART), self.share_read
+                if (grown and share == 1) or shown < share == 1 or share > shown * _GROWTH:
+                    shown = share
                     on_event(Event('grown'))
+                elif share < 1:
+                    on_event(Event('reading'))
             except PyfuncdbgError as error:
                 on_event(Event('lost', text=str(error)))
                 return

@@ -37,6 +37,15 @@ class HostedDesk:
         self.trace: Trace = program.trace
         self.live = True
 
+    @property
+    def share_read(self) -> float:
+        """The share of the trace that is read."""
+        return self._desk.share_read
+
+    def finish_reading(self, request: DeskRequest | None = None) -> None:
+        """Read the rest of the trace."""
+        self._desk.finish_reading(request)
+
     def stop(self) -> dict[str, Any] | None:
         """The stop that commands act on now."""
         return self._desk.stop()

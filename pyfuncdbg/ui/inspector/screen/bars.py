@@ -54,6 +54,8 @@ def header(desk: Desk, scene: Scene, info: TraceInfo | None, width: int) -> Cont
         words.append('RUNNING')
     if scene.call is not None:
         words.append(f'call #{one_line(scene.call.number, 20)} {one_line(scene.call.label, 60)} in run #{scene.call.run}')
+    if desk.share_read < 1:
+        words.insert(2, f'READING {desk.share_read:.0%} (lists are not complete yet)')
     if info is not None and info.damage and not desk.live:
         words.insert(2, 'DAMAGED (info tells where)')
     if info is not None:

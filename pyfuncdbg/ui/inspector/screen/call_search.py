@@ -89,6 +89,7 @@ class CallSearch:
 
     def _seek(self, search: object, find: Search, scene: Scene, none: str, leave: bool) -> None:
         try:
+            self._desk.finish_reading()         # what is not read yet is not missing
             event = CallFound(find(self._desk, scene), none, leave=leave, search=search)
         except PyfuncdbgError as error:
             event = CallFound(None, str(error), leave=leave, search=search)
@@ -98,6 +99,7 @@ class CallSearch:
 
     def _begin(self, scene: Scene) -> None:
         try:
+            self._desk.finish_reading()
             call = opening_call(self._desk, scene)
             event = CallFound(call, opening_words(call) if call is not None else '', quiet=True)
         except PyfuncdbgError as error:
