@@ -120,6 +120,14 @@ def test_it_stops_at_the_first_divergence(folder: Path, mode: str, options: tupl
     check(folder, 'own', mode, options, stop, last)
 
 
+def test_an_edited_function_is_named_as_the_cause(folder: Path) -> None:
+    (folder / 'edited').mkdir()
+    (folder / 'edited' / 'train.py').write_text(PROGRAM.replace('return (x / 2).astype', 'return (x / 2 + 1).astype'))
+    done = run(folder / 'edited', '--ui', 'none', '--against', '../good.pfd', 'train.py', 'ok')
+    assert notices(done)[-1] == ('norm[0] differs from ../good.pfd #1: out 0 norm:0: 3 of 3 elements, first [0] 1.0, '
+                                 'was 0.0, relative 1; its source changed')
+
+
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(('mode', 'options', 'stop', 'last'), [case for case in CASES if case[0] in (
     'ok', 'ulp', 'raise', 'print', 'fed', 'skip', 'short')])

@@ -50,6 +50,7 @@ class Divergence:
         at: Seconds from the start of the first recording; where it has no such call, when the call before it ended.
         generators: Random generators that were in another state when it began, and were drawn from.
         reads: What else its function reads that had other values.
+        edited: Whether the text of its function is another one.
     """
 
     kind: Kind
@@ -63,6 +64,7 @@ class Divergence:
     at: float
     generators: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    edited: bool = False
 
     @property
     def inherited(self) -> bool:

@@ -23,6 +23,8 @@ def divergence_text(divergence: Divergence, name: str) -> str:
     if not now:
         return f'{DIFFERS} {name}: its {divergence.label} ({number}) is missing here, {divergence.texts[1]}'
     text = f'{DIFFERS} {name} {number}: {_difference(divergence)}'
+    if divergence.edited:
+        text += '; its source changed'
     if divergence.generators:
         text += f'; draws other random numbers of {", ".join(divergence.generators)}'
     return f'{text}; reads {", ".join(divergence.reads)} (then | now)' if divergence.reads else text

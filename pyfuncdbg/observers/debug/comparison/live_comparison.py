@@ -269,8 +269,11 @@ class LiveComparison:
             return difference
         with contextlib.suppress(TraceError, CommandError), recorders()[-1].trace() as trace:
             own = str(call.id)
-            return with_causes(difference, (self._trace.call_state(record.number), trace.call_state(own)),
-                               (_neighbour_state(self._trace, record.number), _neighbour_state(trace, own)))
+            texts = record.site.source, trace.call(own).site.source
+            edited = 'source' not in self._rules.ignored and '' not in texts and texts[0] != texts[1]
+            states = self._trace.call_state(record.number), trace.call_state(own)
+            beside = _neighbour_state(self._trace, record.number), _neighbour_state(trace, own)
+            return with_causes(replace(difference, edited=edited), states, beside)
         return difference
 
     def missing(self) -> tuple[int, tuple[str, ...]]:
@@ -303,7 +306,7 @@ def _divergence(difference: RecordDifference, call: Call, record: CallRecord | R
     own, label = (call.run.id, call.run.title) if what == 'run' else (call.id, f'{call.site.name}[{call.ordinal}]')
     place = (code.co_filename, code.co_firstlineno) if code is not None else ('', 0)
     return Divergence(difference.kind, what, label, (_number(record), str(own)), function, place, difference.tensors,
-                      difference.texts, 0.0, difference.generators, difference.reads)
+                      difference.texts, 0.0, difference.generators, difference.reads, difference.edited)
 
 
 def _left_out(record: CallRecord | RunRecord, later: CallRecord | RunRecord) -> Divergence:

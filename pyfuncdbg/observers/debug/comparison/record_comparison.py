@@ -102,6 +102,7 @@ class RecordDifference:
     texts: tuple[str, str] = ('', '')
     generators: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    edited: bool = False
 
     @property
     def inherited(self) -> bool:

@@ -244,6 +244,9 @@ class _Comparison:
     def result(self, names: tuple[str, str]) -> TraceDifference:
         """The difference; its first divergence is of the call that ended first, for the calls in a call end before it."""
         first = self._first[-1] if self._first is not None else None
+        if first is not None:
+            first = replace(first, edited=any(first.function and first.function == source.function
+                                              for source in self._sources.values()))
         numbers = self._numbers.copy()
         if first is not None:
             numbers[first.label.rpartition('[')[0] if first.what == 'call' else first.label, first.kind] -= 1

@@ -85,6 +85,8 @@ def _first(first: Divergence) -> Iterator[Text]:
                    '  an input differs already: what gave it was not recorded as a call', 'yellow', overflow='fold')
     elif first.what == 'call' and (first.tensors or first.kind == 'unfinished'):
         yield Text('  its inputs are the same', 'dim')
+    if first.edited:
+        yield Text('  the source of its function changed, see below', 'yellow')
     if first.generators:
         yield Text(f'  it drew other random numbers: another state of {one_line(", ".join(first.generators), _LONGEST)}',
                    'yellow', overflow='fold')

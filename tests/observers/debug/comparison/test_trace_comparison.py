@@ -314,7 +314,7 @@ def test_a_changed_function_is_shown_with_what_it_changes(tmp_path: Path) -> Non
     one = run_program(tmp_path, 'one', 'own')
     found = compared(one, run_program(tmp_path, 'two', 'own', lambda text: text.replace('x / 2', 'x / 3')))
     assert found.first is not None
-    assert (found.first.label, found.first.function) == ('norm[0]', 'norm')
+    assert (found.first.label, found.first.function, found.first.edited) == ('norm[0]', 'norm', True)
     (source,) = found.sources
     assert source.function == 'norm'
     assert [text.splitlines()[1].strip() for text in source.sources] == [
