@@ -18,6 +18,8 @@ _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
 _COMPILED = re.compile(r'^pyfuncdbg/(hooks|hosts|observers)/[\w/]+\.py$')
 """Names of compiled modules' files: relative ones, for a program may lie in a folder of this name."""
+_ELSEWHERE = re.compile(r'/pyfuncdbg/(hooks|hosts|observers|ui)/')
+"""Our files where the program ran, which a trace from another machine names."""
 machinery_by_file: dict[str, bool] = {}
 """Answers of `is_machinery`, by file."""
 
@@ -109,5 +111,5 @@ def is_program_file(filename: str) -> bool:
     path = filename.replace('\\', '/')
     if '/pyfuncdbg/demo/' in path:              # a program like a user's
         return True
-    return not (is_library(filename) or is_machinery(filename) or '/site-packages/' in path or '/dist-packages/' in path
-                or '/lib/python3.' in path or path.startswith('<frozen '))
+    return not (is_library(filename) or is_machinery(filename) or _ELSEWHERE.search(path) or path.startswith('<frozen ')
+                or any(part in path for part in ('/site-packages/', '/dist-packages/', '/lib/python3.')))

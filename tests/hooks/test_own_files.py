@@ -15,6 +15,7 @@ from pyfuncdbg.hooks.own_files import (
     is_host_class,
     is_machinery,
     is_own_file,
+    is_program_file,
     outside_machinery,
 )
 
@@ -69,3 +70,14 @@ def test_the_way_out_of_the_machinery_ends_at_the_first_frame_that_is_none(monke
         monkeypatch.setitem(own_files.machinery_by_file, frame.f_code.co_filename, True)
         frame = frame.f_back
     assert outside_machinery(here) is None
+
+
+@pytest.mark.parametrize(('filename', 'program'), [
+    ('/home/ann/checkout/pyfuncdbg/hosts/numpy/ops/script/function.py', False),
+    ('/v/lib/python3.12/site-packages/pyfuncdbg/hooks/chain.py', False),
+    ('/home/ann/pyfuncdbg/demo/train.py', True),
+    ('/home/ann/pyfuncdbg/train.py', True),
+    ('/home/ann/model.py', True),
+])
+def test_of_a_trace_from_another_machine_our_files_are_none_of_the_program(filename: str, program: bool) -> None:
+    assert is_program_file(filename) is program
