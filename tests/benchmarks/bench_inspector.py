@@ -2,9 +2,9 @@
 
     python tests/benchmarks/bench_inspector.py [TRACE]
 
-Without a trace, one of 1,000,000 calls is recorded first (a minute) and thrown away. The app runs as it is, all panes,
-without a terminal. A pause is the longest time in which the event loop could not take a key; "own" is the part of it that
-its thread computed, the rest it waited for other threads or, on a busy machine, other processes.
+Without a trace, one of 1,000,000 calls is recorded first (a minute) and thrown away; `synthetic_trace.py` makes larger ones.
+The app runs as it is, all panes, without a terminal. A pause is the longest time in which the event loop could not take a key;
+"own" is the part of it that its thread computed, the rest it waited for other threads or, on a busy machine, other processes.
 """
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ async def measure(path: str, began: float) -> None:
 
         await until(lambda: calls.count)
         say('first screen of calls', time.perf_counter() - began, time.process_time())
+        memory('memory then')
         await until(lambda: calls._feed.opened is not None)
         say(f'{calls.count:,} calls can be scrolled', time.perf_counter() - began, time.process_time())
         await until(lambda: app.scene.call is not None and app.panes.info is not None)

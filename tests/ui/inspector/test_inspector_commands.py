@@ -131,7 +131,7 @@ def test_completion_and_history(trace) -> None:
                     await press(pilot, 'tab')
             await press(pilot, 'enter')
             assert inspector(pilot).result.history.current.line == 'info' and kept == []
-            await press(pilot, 'colon', *'rep', 'tab', 'enter')
+            await press(pilot, 'colon', *'repo', 'tab', 'enter')
             assert inspector(pilot).result.history.current.line == 'report' and kept == ['report']
             await press(pilot, 'colon', 'up')
             assert line.value == 'report'
@@ -254,7 +254,7 @@ def test_a_mistake_of_ours_is_one_line_and_the_app_goes_on(trace) -> None:
         async with opened(Broken(trace)) as pilot:
             shown = await press(pilot, 'r')
             assert 'report: pyfuncdbg failed here: ZeroDivisionError: not your\\nfault' in shown and 'def normalize' in shown
-            await press(pilot, 'colon', *'rep', 'tab')
+            await press(pilot, 'colon', *'repo', 'tab')
             await press(pilot, 'escape')
             inspector(pilot).desk.trace = Blind()
             inspector(pilot).panes.repaint()

@@ -144,7 +144,9 @@ def sort_rows(rows: np.ndarray, calls: TableView, sites: Sites, sort: str | None
     for key, downwards in reversed(keys):
         proceed()
         values = key(result, calls, sites)
-        result = result[np.argsort(~values if downwards else values, kind='stable')]
+        values = ~values if downwards else values
+        if not (values[1:] >= values[:-1]).all():       # calls are recorded nearly in the order of their time
+            result = result[np.argsort(values, kind='stable')]
     return result
 
 

@@ -24,7 +24,7 @@ _PERIOD = 0.5
 """Seconds between two reads of a trace that may grow."""
 _PART, _PAUSE = 0.05, 0.01
 """Seconds of reading between which queries have their turn, and how long that is."""
-_GROWTH = 1.5
+_GROWTH = 3.0
 """How many times as much is read before lists are made anew."""
 
 
