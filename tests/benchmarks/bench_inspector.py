@@ -3,8 +3,9 @@
     python tests/benchmarks/bench_inspector.py [TRACE]
 
 Without a trace, one of 1,000,000 calls is recorded first (a minute) and thrown away; `synthetic_trace.py` makes larger ones.
-The app runs as it is, all panes, without a terminal. A pause is the longest time in which the event loop could not take a key;
-"own" is the part of it that its thread computed, the rest it waited for other threads or, on a busy machine, other processes.
+The app runs as it is, all panes, without a terminal. A pause is the longest time in which the event loop could not take a
+key; "own" is the part of it that its thread computed, the rest it waited for other threads or, on a busy machine, other
+processes.
 """
 from __future__ import annotations
 
