@@ -271,13 +271,12 @@ def kind_of(generator: Any) -> str:
     Returns:
         '' of what is no generator, or has no state.
     """
-    if isinstance(generator, np.random.Generator):
-        return 'Generator'
-    if isinstance(generator, np.random.RandomState):
-        return 'RandomState'
-    if isinstance(generator, np.random.BitGenerator):
-        return 'BitGenerator'
-    return 'Random' if type(generator) is random.Random else ''
+    kind = type(generator)                      # a proxy of the program would answer `isinstance` with code of its own
+    for name, base in (('Generator', np.random.Generator), ('RandomState', np.random.RandomState),
+                       ('BitGenerator', np.random.BitGenerator)):
+        if issubclass(kind, base):
+            return name
+    return 'Random' if kind is random.Random else ''
 
 
 def global_generator(name: str) -> Any:

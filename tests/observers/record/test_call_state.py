@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import os
 import random
+import types
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from plain_host import wrapped
@@ -195,3 +196,52 @@ def test_a_function_that_holds_itself_and_one_with_a_hostile_object(tmp_path: Pa
     assert cells['hostile'][0] in ('?', 'object') and cells['endless'][0] == 'l'
     assert cells['recursive'] == ['itself', recursive.__qualname__]
     assert one.numbers == two.numbers
+
+
+class Proxy:
+    """What answers each question about itself with code of the program, as proxies of web frameworks do."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        Proxy.asked.append(name)
+        raise RuntimeError(f'asked for {name}')
+
+    @property
+    def __dict__(self) -> Any:                  # type: ignore[override]
+        raise RuntimeError('asked for its attributes')
+
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError('asked for its class')
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError('compared')
+
+    def __len__(self) -> int:
+        raise RuntimeError('asked for its length')
+
+
+PROXY = Proxy()
+
+
+class LazyModule(types.ModuleType):
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(f'loaded for {name}')
+
+
+LAZY = LazyModule('lazy')
+
+
+def test_no_code_of_the_program_runs_to_take_a_state(tmp_path: Path) -> None:
+    inner = Proxy()
+
+    def reads(x: Any) -> Any:
+        assert LAZY is not None and PROXY is not None and inner is not None
+        return [x]
+    site = wrapped(reads, name='reads')
+    Proxy.asked.clear()                         # what pytest has asked
+    one, two = states_of(tmp_path, lambda: [site(np.float32(1)) for _ in range(2)])
+    assert Proxy.asked == [] and one.numbers == two.numbers and one.numbers[1]
+    assert [(variable.name, variable.value[:2]) for variable in one.variables] == [('PROXY', ['?', 'Proxy'])]
+    assert dict(one.function[6])['inner'][:2] == ['?', 'Proxy']

@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.code_names import names_in
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.patched_code import original_code
-from pyfuncdbg.observers.record.snapshots.value_encoding import ValueEncoder, is_plain_object
+from pyfuncdbg.observers.record.snapshots.value_encoding import ValueEncoder, attributes_of, is_plain_object
 
 _FEW, _SMALL = 32, 4 << 10
 """Items of a container, and bytes of an array, that are compared at each call; larger ones are kept as first seen."""
@@ -116,7 +116,7 @@ def mark_of(value: Any, depth: int = 3) -> Any:
     if random_states.kind_of(value):
         return random_states.plain_state(value)
     if is_plain_object(value):
-        return kind, [(name, mark_of(part, depth - 1)) for name, part in list(vars(value).items())[:_FEW]]
+        return kind, [(name, mark_of(part, depth - 1)) for name, part in list(attributes_of(value).items())[:_FEW]]
     return id(value)
 
 
@@ -131,7 +131,7 @@ def _is_compared(value: Any) -> bool:
     """Whether each call compares the content of a value with that of the call before."""
     if type(value) is np.ndarray:
         return value.nbytes <= _SMALL
-    return not isinstance(value, list | tuple | dict) or len(value) <= _FEW
+    return type(value) not in (list, tuple, dict) or len(value) <= _FEW
 
 
 # ---------------------------------------------------------------- what a function reads
@@ -148,9 +148,9 @@ def program_functions(function: Any) -> Iterator[FunctionType]:
     seen: set[int] = set()
     while queue and len(seen) < _MOST_FUNCTIONS:
         one = queue.popleft()
-        if isinstance(one, partial):
+        if type(one) is partial:
             queue.extend((one.func, *(part for part in (*one.args, *one.keywords.values()) if callable(part))))
-        elif isinstance(one, MethodType):
+        elif type(one) is MethodType:
             queue.append(one.__func__)
             queue.extend(_methods(type(one.__self__), one.__func__))
         elif type(one) is FunctionType:
@@ -168,7 +168,7 @@ def program_functions(function: Any) -> Iterator[FunctionType]:
 def _cells(function: FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
         try:
-            if callable(content := cell.cell_contents) and not isinstance(content, type):
+            if callable(content := cell.cell_contents) and not issubclass(type(content), type):
                 yield content
         except ValueError:                      # not set yet
             continue
@@ -192,10 +192,11 @@ def _global_names(function: FunctionType) -> Iterator[tuple[str, dict[str, Any],
         if kind != 'global' or name not in space:
             continue
         value = space[name]
-        if not isinstance(value, ModuleType):
+        if not issubclass(type(value), ModuleType):
             yield str(space.get('__name__', '')), space, name
-        elif (file := getattr(value, '__file__', None)) and not (is_library(file) or is_machinery(file)):
-            yield from ((value.__name__, vars(value), attribute) for attribute in attributes if attribute in vars(value))
+        elif (file := (inside := attributes_of(value)).get('__file__')) and not (is_library(file) or is_machinery(file)):
+            module = str(inside.get('__name__', ''))
+            yield from ((module, inside, attribute) for attribute in attributes if attribute in inside)
 
 
 def read_globals(function: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -213,7 +214,7 @@ def read_globals(function: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
     for one in program_functions(function):
         for module, space, name in _global_names(one):
             value = space[name]
-            if (id(space), name) in seen or (isinstance(value, _NO_DATA) and not _may_be_defined_again(value, module)):
+            if (id(space), name) in seen or (issubclass(type(value), _NO_DATA) and not _may_be_defined_again(value, module)):
                 continue
             seen.add((id(space), name))
             yield module, space, name

@@ -98,7 +98,7 @@ class ValueEncoder:
         if kind is partial:
             return [PARTIAL, self.encode(value.func, depth), self.encode(list(value.args), depth),
                     self.encode(dict(value.keywords), depth)]
-        if isinstance(value, _NAMED):
+        if issubclass(kind, _NAMED):
             return _named(value)
         if (name := random_states.kind_of(value)) and (kind.__module__.startswith('numpy') or name == 'Random'):
             return [GENERATOR, name, random_states.plain_state(value)]
@@ -145,7 +145,7 @@ class ValueEncoder:
         """An object of a class of the program whose state is its dictionary."""
         if not is_plain_object(value):
             return _unknown(value, 'neither plain data nor an object of a plain class of the program')
-        attributes = list(vars(value).items())
+        attributes = list(attributes_of(value).items())
         if len(attributes) > _ITEMS or not self._take(8 * len(attributes)):
             return _unknown(value, 'too large')
         parts = [[str(name), self.encode(part, depth)] for name, part in attributes]
@@ -164,9 +164,9 @@ def _unknown(value: Any, why: str) -> list[Any]:
 
 def _named(value: Any) -> list[Any]:
     """What can be had by its name in a module."""
-    if isinstance(value, types.ModuleType):
-        return [NAMED, str(value.__name__), '']
-    if isinstance(value, np.ufunc):
+    if issubclass(type(value), types.ModuleType):
+        return [NAMED, str(attributes_of(value).get('__name__', '')), '']
+    if type(value) is np.ufunc:
         name = str(value.__name__)
         return [NAMED, 'numpy', name] if getattr(np, name, None) is value else _unknown(value, 'no name')
     owner = getattr(value, '__self__', None)
@@ -174,6 +174,21 @@ def _named(value: Any) -> list[Any]:
         module = next((name for name in ('random', 'numpy.random') if random_states.global_generator(name) is owner), '')
         return [NAMED, module, value.__name__] if module else _unknown(value, 'a method of an object')
     return [NAMED, str(getattr(value, '__module__', None) or 'builtins'), str(value.__qualname__)]
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """The dictionary of an object or a module, past its class's own ways of looking attributes up.
+
+    Args:
+        value: One whose class has a plain dictionary: a lazy module does not load.
+    """
+    return object.__getattribute__(value, '__dict__')  # type: ignore[no-any-return]
+
+
+def _has_plain_dictionary(kind: type) -> bool:
+    """Whether the attributes of objects are in a dictionary that no code of the class gives."""
+    found = next((vars(base)['__dict__'] for base in kind.__mro__ if '__dict__' in vars(base)), None)
+    return type(found) is types.GetSetDescriptorType
 
 
 def is_plain_object(value: Any) -> bool:
@@ -187,7 +202,7 @@ def is_plain_object(value: Any) -> bool:
     """
     kind = type(value)
     makes_plain: Any = kind.__new__
-    if not hasattr(value, '__dict__') or makes_plain is not object.__new__ or is_host_class(kind):
+    if makes_plain is not object.__new__ or is_host_class(kind) or not _has_plain_dictionary(kind):
         return False
     return all('__slots__' not in vars(base) for base in kind.__mro__[:-1]) and _is_of_program(kind)
 
