@@ -57,3 +57,14 @@ def _finding(finding: AuditFinding) -> Text:
     more = f' and {len(finding.calls) - _CALLS} more' if len(finding.calls) > _CALLS else ''
     return Text.assemble('  ', (finding.label, 'bold'), f'  {one_line(finding.subject, 100)}  ',
                          one_line(finding.evidence, 2 * _LONGEST), (f'  {numbers}{more}', 'dim'), overflow='fold')
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.replay.audit_finding import dataset_uses
+    from pyfuncdbg.ui.views.sample_trace import demo
+    draws = AuditFinding('draws random numbers', 'numpy.random', 'its state is another after the call', ('5', '6', '7'))
+    demo(audit_view(Audit((
+        SiteAudit('flip', 'flip', 'augment.py', 10, 'not pure', (draws,), (), ('5', '6', '7'), 1000,
+                  dataset_uses((draws.label,), 'not pure', '')),
+        SiteAudit('scale', 'scale', 'augment.py', 7, 'pure', (), ('reads global LARGEST = 255, the same at each call',),
+                  ('1', '2', '3'), 1000, dataset_uses((), 'pure', ''))), ('augment.py',))))

@@ -93,3 +93,7 @@ def _error(kind: str, message: str) -> str:
     return one_line(f'{kind.rpartition(".")[2]}: {message}', _LONGEST)
 
 
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
+    norm = sample().calls(site='norm')[0]
+    demo(replay_view(Replay(norm, 'norm', ('model.py',), 'same', (ReplayedCall('same', norm.outputs, '', ()),))))
