@@ -271,3 +271,31 @@ def test_other_random_numbers_are_named_as_the_cause(folder: Path) -> None:
                    seed)
         assert said in notices(done)[-1]
         assert notices(done)[-1].endswith('; draws other random numbers of numpy.random') == (name == 'b')
+
+
+GRADIENTS = THREADS + '''
+@tf.function
+def step(w):
+    return tf.py_function(lambda a: a * 1.5, [w], tf.float32, name='grow')
+
+w = tf.Variable(1.0)
+for _ in range(3):
+    with tf.GradientTape() as tape:
+        loss = step(w) ** 2
+    w.assign_sub(0.1 * tape.gradient(loss, w))
+print(float(w))
+'''
+
+
+@pytest.mark.tensorflow
+def test_the_steps_of_a_host_do_not_count_between_two(folder: Path) -> None:
+    """Our runtime has a run for each element of a dataset and for each function; TensorFlow has gradients of other nodes."""
+    (folder / 'own.py').write_text(GRADIENTS)
+    (folder / 'real.py').write_text(GRADIENTS.replace('from pyfuncdbg import tf', 'import tensorflow as tf'))
+    own = run(folder, '--record', 'grad-own.pfd', 'own.py', '1', '2')
+    real = run(folder, '--record', 'grad-real.pfd', '--against', 'grad-own.pfd', 'real.py', '8', '2')
+    assert real.stdout == own.stdout
+    assert notices(real)[-1] == 'compared with grad-own.pfd: 67 calls and 3 runs the same'
+    with Trace.open(folder / 'grad-own.pfd') as one, Trace.open(folder / 'grad-real.pfd') as two:
+        found = compare_traces(one, two, Rules(frozenset({'environment', 'time'})), ('own', 'real'))
+    assert (found.first, found.calls, found.runs, found.across) == (None, 67, 3, True)

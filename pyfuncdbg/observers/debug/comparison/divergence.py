@@ -111,6 +111,7 @@ class TraceDifference:
         unknown: Tensors without values on a side, and with equal statistics where both have some.
         ignored: Kinds that were not looked at.
         reordered: Calls that came in another order, of sites that are called on several threads: no difference.
+        across: The recordings are of two hosts: their own steps, of gradients and in functions and datasets, do not count.
         gaps: What one of the recordings has not: damage, calls and prints beyond the budget. A call that only one side has
             may be in such a gap of the other.
     """
@@ -127,6 +128,7 @@ class TraceDifference:
     ignored: tuple[str, ...]
     versions: tuple[tuple[str, str, str], ...] = ()
     reordered: int = 0
+    across: bool = False
     gaps: tuple[str, ...] = ()
 
     @property

@@ -24,6 +24,7 @@ from pyfuncdbg.observers.debug.comparison.divergence_causes import with_causes
 from pyfuncdbg.observers.debug.comparison.divergence_text import divergence_text
 from pyfuncdbg.observers.debug.comparison.live_values import CallTensor, call_tensors, values_key
 from pyfuncdbg.observers.debug.comparison.record_comparison import Content, RecordComparison, RecordDifference, Rules
+from pyfuncdbg.observers.debug.comparison.trace_comparison import counts_across, hosts_of
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, GroupKey
 from pyfuncdbg.observers.record.index.state_records import CallState
 from pyfuncdbg.observers.record.recorder import recorders
@@ -158,6 +159,9 @@ class LiveComparison:
         self._lock = new_lock()
         self._process = os.getpid()
         self._keys: dict[int, GroupKey] = {}
+        self._hosts = hosts_of(trace)
+        self._across = False
+        """A call is of a host that the recording has no calls of."""
         calls, runs = trace.groups()
         self._sequences = {**_sequences(calls, trace.grouped_call, KINDS), **_sequences(runs, trace.grouped_run)}
 
@@ -179,6 +183,11 @@ class LiveComparison:
         """Find the counterpart of a call that begins, and compare the inputs; None if it is not compared."""
         if not self.wants(call.site.kind) or (call.site.kind == 'run' and call.run.kind == 'eager'):
             return None
+        if call.site.host.name not in self._hosts:
+            self._across = True
+            key = self._key(call)
+            if not counts_across(key, on_both=key in self._sequences):
+                return None
         inputs = call_tensors(call.run.feeds if call.site.kind == 'run' else call.site.inputs, call.inputs, call.site.host)
         token = numpy_errstate.state.set(numpy_errstate.IGNORE)     # floating-point errors here are not the program's
         try:
@@ -280,7 +289,9 @@ class LiveComparison:
         """The recorded calls and runs that the program has not made: how many, and the first of them."""
         names: list[str] = []
         count = 0
-        for sequence in self._sequences.values():
+        for key, sequence in self._sequences.items():
+            if self._across and key[1] not in ('python', 'session'):
+                continue
             places = sequence.left()
             count += len(places)
             for place in places[:_MOST_NAMED - len(names)]:

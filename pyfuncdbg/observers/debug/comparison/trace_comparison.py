@@ -142,6 +142,7 @@ class _Comparison:
         self._times: list[TimeDifference] = []
         self._counts: list[int] = []
         self._reordered = self._valueless = 0
+        self._across = hosts_of(traces[0]) != hosts_of(traces[1])
         self._lost_calls = [bool(trace.info().dropped.get('calls')) for trace in traces]
 
     def compare(self, calls: Groups, runs: Groups) -> None:
@@ -156,7 +157,9 @@ class _Comparison:
     def _pairs(self, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
         """The places of both sides that are compared with each other, -1 for none."""
         parts = [(np.empty(0, np.int64),) * 2]
-        for of_one, of_two in _matched_groups(groups):
+        for key, of_one, of_two in _matched_groups(groups):
+            if self._across and not counts_across(key, on_both=bool(of_one.stop and of_two.stop)):
+                continue
             sides = (groups[0], of_one), (groups[1], of_two)
             ordered = not any(_is_concurrent(side, part) for side, part in sides)
             left, right = align(*(CallKeys(side.content[part], side.inputs[part]) for side, part in sides), ordered=ordered)
@@ -227,7 +230,7 @@ class _Comparison:
     def _compare_sites(self, calls: Groups) -> None:
         """Sources and times of the sites that both sides have."""
         sites = [{site_key(site.process, site.id): site for site in trace.sites()} for trace in self._traces]
-        for parts in _matched_groups(calls):
+        for _, *parts in _matched_groups(calls):
             if any(part.start == part.stop for part in parts):
                 continue
             keys = [int(side.site[part.stop - 1]) for side, part in zip(calls, parts, strict=True)]
@@ -254,14 +257,24 @@ class _Comparison:
             names, self._counts[0], self._counts[1], first,
             tuple((label, kind, number) for (label, kind), number in numbers.most_common() if number > 0), (),
             tuple(self._sources.values()), tuple(self._times), self._records.unknown + self._valueless,
-            tuple(sorted(self._rules.ignored)), reordered=self._reordered)
+            tuple(sorted(self._rules.ignored)), reordered=self._reordered, across=self._across)
 
 
-def _matched_groups(groups: Groups) -> Iterator[tuple[slice, slice]]:
+def hosts_of(trace: Trace) -> frozenset[str]:
+    """The hosts of the Python functions in a recording."""
+    return frozenset(site.host for site in trace.sites() if site.kind == 'python')
+
+
+def counts_across(key: GroupKey, *, on_both: bool) -> bool:
+    """Whether a group counts between two hosts: what the program itself calls and runs, not the steps of a host."""
+    return key[1] in ('python', 'session') or (on_both and key[1] in ('backward', 'function'))
+
+
+def _matched_groups(groups: Groups) -> Iterator[tuple[GroupKey, slice, slice]]:
     """The places of each group on both sides; of one that a side does not have, none."""
     numbers = [{key: number for number, key in enumerate(side.keys)} for side in groups]
     for key in dict.fromkeys((*groups[0].keys, *groups[1].keys)):
-        yield _places(groups[0], numbers[0].get(key)), _places(groups[1], numbers[1].get(key))
+        yield key, _places(groups[0], numbers[0].get(key)), _places(groups[1], numbers[1].get(key))
 
 
 def _places(side: GroupedCalls, number: int | None) -> slice:

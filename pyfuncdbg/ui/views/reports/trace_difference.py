@@ -53,6 +53,9 @@ def _parts(difference: TraceDifference) -> Iterator[Part]:
         medians = ' | '.join(map(seconds, time.medians))
         yield Text.assemble('time of ', (one_line(time.site, 80), 'bold'), f'  median {medians}, beyond noise',
                             overflow='fold')
+    if difference.across:
+        yield Text('two hosts: Python calls and what the program ran were compared, not the steps of one host', 'dim',
+                   overflow='fold')
     if difference.reordered:
         yield Text(f'{count(difference.reordered, "call")} in another order, by chance: several threads call their sites',
                    'dim', overflow='fold')
