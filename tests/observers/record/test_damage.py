@@ -278,6 +278,19 @@ def test_bytes_of_a_large_blob_are_checked_when_they_are_read(tmp_path, guarded,
                 recorded[1].inputs[0].to_numpy()
 
 
+def test_a_system_that_reads_a_part_at_once(tmp_path, monkeypatch):
+    """As Linux does of a value of more than 2 GB."""
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for i in range(3):
+            wrapped(lambda x: [x.sum()], 'total')(np.full(2_000, i, np.float64))
+            recorder.flush()
+    read = os.pread
+    monkeypatch.setattr(os, 'pread', lambda file, length, at: read(file, min(length, 1_000), at))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert [call.inputs[0].to_numpy().tolist() for call in trace.calls()] == [[i] * 2_000 for i in range(3)]
+        assert not trace.info().damage
+
+
 def test_a_log_read_step_by_step_equals_one_read_at_once(sound, tmp_path):
     whole = log_of(sound).read_bytes()
     target = copied(sound, tmp_path)

@@ -18,7 +18,7 @@ import xxhash
 from pyfuncdbg.errors import NotATraceError, TraceError, TraceVersionError
 from pyfuncdbg.observers.record.log import disk_room
 from pyfuncdbg.observers.record.log.descriptor import Descriptor, open_regular
-from pyfuncdbg.observers.record.log.read_window import ReadWindow
+from pyfuncdbg.observers.record.log.read_window import ReadWindow, read_at
 
 VERSION = 6
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
@@ -375,7 +375,7 @@ class LogReader:
             The bytes; fewer at the end of the file.
         """
         with self._open() as number:
-            return os.pread(number, length, position)
+            return read_at(number, position, length)
 
     def record(self, start: int) -> LogFrame:
         """Read the record at a known place.

@@ -11,6 +11,30 @@ _SMALLEST = 4096
 _LARGEST = 1 << 20
 
 
+def read_at(descriptor: int, position: int, length: int) -> bytes:
+    """Read bytes, however few the system gives at once: Linux 2 GB.
+
+    Args:
+        descriptor: Of the file.
+        position: Of the first.
+        length: How many.
+
+    Returns:
+        The bytes; fewer at the end of the file.
+
+    Raises:
+        OSError: They cannot be read.
+    """
+    data = os.pread(descriptor, length, position)
+    if len(data) == length or not data:
+        return data
+    pieces, done = [data], len(data)
+    while done < length and (data := os.pread(descriptor, length - done, position + done)):
+        pieces.append(data)
+        done += len(data)
+    return b''.join(pieces)
+
+
 class ReadWindow:
     """The part of a file that was read last.
 
@@ -39,6 +63,6 @@ class ReadWindow:
             follows = 0 <= at <= len(self._data)
             self._size = min(2 * self._size, _LARGEST) if follows else _SMALLEST
             rest = self._data[at:] if follows else b''
-            self._data = rest + os.pread(self._descriptor, max(self._size, length - len(rest)), position + len(rest))
+            self._data = rest + read_at(self._descriptor, position + len(rest), max(self._size, length - len(rest)))
             self._start, at = position, 0
         return self._data[at:at + length]
