@@ -5,7 +5,7 @@ from pyfuncdbg.hooks.call cimport Call, CallSite
 
 
 cdef class SiteState:
-    cdef public object values, code, mark, body
+    cdef public object values, code, mark, key
     cdef public tuple last
     cdef public long long number, epoch
     cdef public bint plain
@@ -22,7 +22,7 @@ cdef class CallStates:
     cpdef object take(self, Call call)
     cdef SiteState _new_site(self, object site)
     cdef object _take_generators(self, object host)
-    @cython.locals(mark=object, body=object)
+    @cython.locals(mark=object, body=object, key=object)
     cdef object _take_values(self, SiteState state, object function)
     cdef object _take_surroundings(self, long long now)
     cdef long long _record(self, object kind, object body) except -1

@@ -21,6 +21,7 @@ from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.signal_handlers import raise_program_error
+from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.snapshots.function_values import FunctionValues
 
 GENERATORS, VALUES, SURROUNDINGS = 'rng', 'values', 'surroundings'
@@ -43,12 +44,12 @@ class SiteState:
 
     Attributes:
         values: Of its function.
-        mark, number, body: Mark, record number and content of those values.
+        mark, number, key: Mark, record number and content hash of those values.
         last: The numbers of the last call.
         epoch: Of the generators and surroundings in them.
     """
 
-    __slots__ = ('body', 'code', 'epoch', 'last', 'mark', 'number', 'plain', 'values')
+    __slots__ = ('code', 'epoch', 'key', 'last', 'mark', 'number', 'plain', 'values')
 
     def __init__(self, values: FunctionValues) -> None:
         self.values = values
@@ -56,7 +57,7 @@ class SiteState:
         self.plain = values.plain
         self.mark: Any = None
         self.number = 0
-        self.body = b''
+        self.key = b''
         self.last = NO_STATE
         self.epoch = 0
 
@@ -168,8 +169,9 @@ class CallStates:
         if state.number and mark == state.mark:
             return
         body = msgpack.packb(state.values.content(function), unicode_errors='surrogatepass')
-        if body != state.body or not state.number:      # an object made anew has another mark
-            state.number, state.body, state.epoch = self._record(VALUES, body), body, 0
+        key = digest(body)
+        if key != state.key or not state.number:        # an object made anew has another mark
+            state.number, state.key, state.epoch = self._record(VALUES, body), key, 0
         state.mark = mark
 
     def _take_surroundings(self, now: int) -> None:
