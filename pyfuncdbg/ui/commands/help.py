@@ -173,7 +173,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('name', metavar='TOPIC|COMMAND', nargs='?', help='the topic or command to explain')
 
 
-SHOWS_HELP = Command('help', 'explain one', 'keep', lambda context, args: None, help_view)
+SHOWS_HELP: Command = Command('help', 'explain one', 'keep', lambda context, args: None, help_view)
 """For an answer that no command line asked for: `lt -h`, `pyfuncdbg help lt`."""
 COMMANDS: tuple[Command, ...] = (
     Command('help', 'list the topics of the manual and the commands, or explain one', 'keep', _help, help_view,

@@ -24,7 +24,7 @@ from pyfuncdbg.ui.commands.frames import marks_of
 from pyfuncdbg.ui.commands.resume import ResumeReport, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
 from pyfuncdbg.ui.views.calls.stop_card import stop_view
-from pyfuncdbg.ui.views.tensors.tensors import TensorListing
+from pyfuncdbg.ui.views.tensors.tensors import LiveList, TensorListing
 
 _TENSORS = 40
 """Lines of the table after a run."""
@@ -35,7 +35,7 @@ class RunResult:
     """A run that is over, with its tensors; None if they were not recorded."""
 
     end: RunEnd
-    tensors: TensorListing | None
+    tensors: TensorListing | LiveList | None
 
 
 def at_run(context: Context) -> RunCard | RunResult | None:

@@ -70,14 +70,14 @@ def commands_of(recordings: Recordings) -> CommandTable:
         return _status(recordings, 'opened', recordings.trace())
 
     def report(context: Context, args: argparse.Namespace) -> TraceSummary:
-        found: TraceSummary = REPORT.run(context, args)
-        return replace(found, ask='%pyfunc ')
-    own = (Command('status', 'what is recorded, and which trace commands read', 'keep', status, _draw, examples=('status',)),
-           Command('on', 'record every cell from now on, into one trace', 'run', on, _draw, recording_arguments,
-                   examples=('on', 'on --ops')),
-           Command('off', 'record single cells only', 'run', off, _draw, examples=('off',)),
-           Command('open', 'open another trace; without one, the recording of this session', 'keep', opened, _draw,
-                   _open_arguments, examples=('open train.pfd', 'open')))
+        return replace(REPORT.run(context, args), ask='%pyfunc ')
+    own: tuple[Command, ...] = (
+        Command('status', 'what is recorded, and which trace commands read', 'keep', status, _draw, examples=('status',)),
+        Command('on', 'record every cell from now on, into one trace', 'run', on, _draw, recording_arguments,
+                examples=('on', 'on --ops')),
+        Command('off', 'record single cells only', 'run', off, _draw, examples=('off',)),
+        Command('open', 'open another trace; without one, the recording of this session', 'keep', opened, _draw,
+                _open_arguments, examples=('open train.pfd', 'open')))
     entries = (TableEntry.of(replace(REPORT, run=report)) if entry.names[0] == 'report' else entry
                for entry in TABLE.entries)
     return CommandTable((*entries, *map(TableEntry.of, (*own, CELL))))

@@ -5,18 +5,25 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.ui.views.escape import visible
 
 if TYPE_CHECKING:                               # the report of a run needs none of them
     from rich.console import RenderableType
+    from typing_extensions import TypeVar
 
     from pyfuncdbg.observers.debug.debugger import Debugger
     from pyfuncdbg.observers.debug.stops.stop import Stop
     from pyfuncdbg.observers.record.trace import Trace
     from pyfuncdbg.ui.views.progress import Tell
+
+    _Result = TypeVar('_Result', default=Any)
+else:
+    from typing import TypeVar
+
+    _Result = TypeVar('_Result')
 
 Group = Literal['run', 'stop', 'look', 'judge', 'keep']
 
@@ -45,7 +52,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class Command(Generic[_Result]):
     """One row of the table.
 
     Attributes:
@@ -53,7 +60,7 @@ class Command:
         help: One line.
         group: Where `help` lists it.
         run: The action; its result is plain data: records, dataclasses, lists, arrays.
-        view: Draws the result.
+        view: Draws the result: the type checker compares it with what `run` returns.
         arguments: Adds options and positional arguments to an argparse parser.
         aliases: Other names.
         needs_stop: Whether it acts on a stopped thread.
@@ -69,8 +76,8 @@ class Command:
     name: str
     help: str
     group: Group
-    run: Callable[[Context, argparse.Namespace], Any]
-    view: Callable[[Any], RenderableType]
+    run: Callable[[Context, argparse.Namespace], _Result]
+    view: Callable[[_Result], RenderableType]
     arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
     aliases: tuple[str, ...] = ()
     needs_stop: bool = False
