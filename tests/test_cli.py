@@ -259,7 +259,7 @@ def test_the_program_finds_nothing_of_ours_in_its_way(tmp_path: Path) -> None:
 def test_a_recording_loads_neither_commands_nor_the_debugger_nor_the_doctor(tmp_path: Path) -> None:
     unneeded = ('pyfuncdbg.observers.debug', 'pyfuncdbg.ui.commands.engine', 'pyfuncdbg.ui.commands.table',
                 'pyfuncdbg.ui.views', 'pyfuncdbg.ui.prompt.install', 'pyfuncdbg.hosts.numpy', 'pyfuncdbg.hooks.diagnosis',
-                'pyfuncdbg.hooks.facts', 'pyfuncdbg.observers.record.trace')
+                'pyfuncdbg.hooks.facts', 'pyfuncdbg.observers.record.trace', 'pyfuncdbg.observers.record.selective_calls')
     script = program(tmp_path, f'import sys\nprint([name for name in sys.modules if name.startswith({unneeded})],'
                      '"pyfuncdbg.observers.record.recorder" in sys.modules)\n')
     done = call(*OURS, 'run', script, cwd=tmp_path)

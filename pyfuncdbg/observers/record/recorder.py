@@ -33,9 +33,8 @@ from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, Running, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
-from pyfuncdbg.observers.record.policy import recording_policy
+from pyfuncdbg.observers.record.policy import RecordingPolicy, recording_policy
 from pyfuncdbg.observers.record.records import OPS, SWITCH
-from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
@@ -45,6 +44,7 @@ from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Buff
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 if TYPE_CHECKING:
+    from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
     from pyfuncdbg.observers.record.trace import Trace
 
 DEPTH = CAPTURE_DEPTH
@@ -180,7 +180,7 @@ class Recorder:
         self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, states,
                                   self._restart)
         # The halves of a `Watcher`, called without a frame of this class around them.
-        halves = SelectiveCalls(self.calls, self._policy) if self._policy.is_selective else self.calls
+        halves = _select_calls(self.calls, self._policy) if self._policy.is_selective else self.calls
         self.on_begin: Callable[[Call], Running | None] = halves.on_begin
         self.on_return: Callable[[Call, Any, Outputs], None] = halves.on_return
         self.on_error: Callable[[Call, Any, BaseException], None] = halves.on_error
@@ -387,6 +387,10 @@ class Recorder:
             charge(entry[1], self._snapshots)
         self.calls.known_runs.clear()
 
+
+def _select_calls(calls: CallRecorder, policy: RecordingPolicy) -> SelectiveCalls:
+    from pyfuncdbg.observers.record.selective_calls import SelectiveCalls  # for --every and for levels by site
+    return SelectiveCalls(calls, policy)
 
 
 __all__ = ['DEPTH', 'Recorder']

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from pyfuncdbg.errors import UsageError, nearest
-from pyfuncdbg.ui.commands.programs.comparison_options import add_against, add_rules
 from pyfuncdbg.ui.commands.programs.flight_options import add_flight_options
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
@@ -33,7 +32,10 @@ def _run() -> argparse.ArgumentParser:
     parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts
     add_flight_options(parser.add_argument_group('flight recorder'))
     _add_debugging(parser)
-    add_against(parser.add_argument_group('comparison with an earlier recording'))
+    comparison = parser.add_argument_group('comparison with an earlier recording')
+    comparison.add_argument('--against', metavar='TRACE',
+                            help='compare each call with this recording of the program, and stop at the first that differs')
+    _add_difference_rules(comparison)
     return parser
 
 
@@ -72,9 +74,19 @@ def _diff() -> argparse.ArgumentParser:
                      usage='pyfuncdbg diff [options] TRACE TRACE')
     parser.add_argument('trace', metavar='TRACE', help='folder that a recording left, NAME.pfd')
     parser.add_argument('other', metavar='TRACE', help='the recording to compare with')
-    add_rules(parser)
+    _add_difference_rules(parser)
     parser.add_argument('--json', action='store_true', help='answer in JSON')
     return parser
+
+
+def _add_difference_rules(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """What counts as a difference: `ui.commands.diff.rules_of` reads what was given, texts and None."""
+    group.add_argument('--ignore', metavar='KINDS',
+                       help='kinds of differences that do not count, such as time,print: value, shape, dtype, exception, '
+                            'unfinished, calls, print, warning, rng, source, versions, environment, time')
+    group.add_argument('--rtol', metavar='X', help='elements are equal up to X times the second one (default: bit for bit)')
+    group.add_argument('--atol', metavar='X', help='elements are equal up to X')
+    group.add_argument('--ulp', metavar='N', help='floats are equal if at most N representable numbers apart')
 
 
 def _traces() -> argparse.ArgumentParser:

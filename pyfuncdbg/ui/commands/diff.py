@@ -64,7 +64,7 @@ def tolerance(text: str) -> float:
 
 
 def rules_of(options: argparse.Namespace) -> Rules:
-    """Read the options of `comparison_options.add_rules`.
+    """Read the options that say what counts as a difference, of `diff` and of `run --against`.
 
     Args:
         options: Texts, None of those that were not given.
