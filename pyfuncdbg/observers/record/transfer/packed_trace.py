@@ -54,9 +54,11 @@ def pack_trace(source: Path, target: Path) -> int:
                 with zipfile.ZipFile(file, 'w', zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
                     for path in members:
                         _add(archive, path)
-                os.link(draft, target)          # unlike a rename it replaces nothing
+                if os.path.lexists(target):
+                    raise FileExistsError(target)
+                draft.rename(target)
             finally:
-                draft.unlink()
+                draft.unlink(missing_ok=True)
         return target.stat().st_size
     except FileExistsError as error:
         raise TraceError(f'{target}: exists already; give a path that does not') from error

@@ -66,6 +66,8 @@ def copy_trace(source: Path, target: Path, ids: Mapping[int, np.ndarray] | None 
     manifest, logs = read_manifest(source), trace_folder.logs(source)
     if target.exists() or target.is_symlink():
         raise TraceError(f'{target}: exists already; give a path that does not')
+    if source.resolve() in target.resolve().parents:
+        raise TraceError(f'{target}: is in the folder of the trace itself; give another path')
     if not logs:
         raise TraceError(f'{source}: holds no log: there is nothing to copy')
     create(target, manifest.budget, manifest.created)

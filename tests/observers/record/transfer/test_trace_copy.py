@@ -195,6 +195,13 @@ def test_a_place_that_is_taken_is_left_alone(original: Path, tmp_path: Path) -> 
     assert list((tmp_path / 'c.pfd').iterdir()) == []
 
 
+def test_a_copy_does_not_go_into_the_trace(original: Path) -> None:
+    before = sorted(original.iterdir())
+    with pytest.raises(TraceError, match='in the folder of the trace itself'):
+        copy_trace(original, original / 'c.pfd')
+    assert sorted(original.iterdir()) == before
+
+
 def test_a_failure_leaves_nothing(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pyfuncdbg.observers.record.log.log_file import LogFile
 
