@@ -64,8 +64,8 @@ def record(path: str | Path | None = None, *, keep_on: object = None, **options:
 
     Args:
         path: Folder of the trace, to be made; by default a new one here, named after the time.
-        keep_on: A condition as for `break_at`: record into memory, and write a trace only of the calls around one where it
-            holds; the first is NAME.pfd, the next NAME-2.pfd.
+        keep_on: A condition as for `break_at`, or a list of them: record into memory, and write a trace only of the calls
+            around one where it holds; the first is NAME.pfd, the next NAME-2.pfd.
         **options: `budget` in bytes, `ops` to record graph nodes too, and more; see `Recorder`. With `keep_on` also how many
             calls to keep `before` and `after` it, and in how many traces (`keep_most`); see `FlightRecorder`.
 

@@ -36,8 +36,8 @@ class Never:
     def begin(self, call: Call) -> None:
         """Not called."""
 
-    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> bool:
-        return False
+    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> str:
+        return ''
 
     def complaint(self) -> str:
         return ''

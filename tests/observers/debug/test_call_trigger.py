@@ -115,6 +115,24 @@ def test_an_array_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
     assert 'end it with .any() or .all()' in capfd.readouterr().err
 
 
+def test_several_conditions_are_told_apart_and_each_sees_every_call() -> None:
+    trigger = CallTrigger('has_nan(out)', 'error', 'len(history) == 9', 'nothing > 3')
+    hook, call = Asks(trigger), wrapped_site(halve, 'norm')
+    found = []
+    hook.tripped = found  # type: ignore[assignment]
+    trips = trigger.trips
+    trigger.trips = lambda *given: found.append(text) or text if (text := trips(*given)) else ''  # type: ignore[method-assign]
+    hooks.add(hook)
+    try:
+        for value in VALUES:
+            with contextlib.suppress(ZeroDivisionError):
+                call(value)
+    finally:
+        hooks.remove(hook)
+    assert [one for one in found if isinstance(one, str)] == ['has_nan(out)', 'len(history) == 9', 'error']
+    assert trigger.complaint().startswith("nothing > 3: name 'nothing' is not known")
+
+
 @pytest.mark.parametrize('when', ['x >', '', 3])
 def test_what_is_no_condition_is_refused(when: object) -> None:
     with pytest.raises(CommandError):

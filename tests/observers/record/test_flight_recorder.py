@@ -36,8 +36,8 @@ class On:
     def begin(self, call: Call) -> None:
         raise AssertionError('it does not remember')
 
-    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> bool:
-        return self._holds(call.inputs[0])
+    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> str:
+        return self.text if self._holds(call.inputs[0]) else ''
 
     def complaint(self) -> str:
         return ''
@@ -46,8 +46,8 @@ class On:
 class OnError(On):
     """Trips where a call raises."""
 
-    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> bool:
-        return error is not None
+    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> str:
+        return '' if error is None else self.text
 
 
 def square(x: Any) -> list[Any]:
@@ -284,7 +284,7 @@ CRASHING = '''
 
     class OnSeven:
         text, remembers = 'seven', False
-        def trips(self, call, outputs, error): return call.inputs[0] == 7
+        def trips(self, call, outputs, error): return 'seven' if call.inputs[0] == 7 else ''
         def complaint(self): return ''
 
     recorder = FlightRecorder(sys.argv[1], OnSeven(), before=3, after=5).start()

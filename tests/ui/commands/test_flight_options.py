@@ -67,6 +67,14 @@ def test_an_error_that_ends_the_program_is_kept(tmp_path: Path) -> None:
         assert [note.data['error'] for note in trace.notes(UNCAUGHT)] and trace.info().complete
 
 
+def test_several_conditions(tmp_path: Path) -> None:
+    done = flown(tmp_path, '--keep-on', 'has_nan(out)', '--keep-on', 'x[0] == 3', '--before', '1', '--after', '0')
+    first, second, last = done.stderr.splitlines()
+    assert 'kept x[0] == 3 at call #4 ' in first and 'kept has_nan(out) at call #21 ' in second
+    assert last == 'pyfuncdbg: has_nan(out), x[0] == 3: 2 traces; 26 calls not written'
+    assert [ordinals(tmp_path / name) for name in ('prog.pfd', 'prog-2.pfd')] == [[2, 3], [19, 20]]
+
+
 def test_a_mistake_in_the_condition_starts_nothing(tmp_path: Path) -> None:
     done = flown(tmp_path, '--keep-on', 'has_nan(')
     assert done.returncode == 2 and 'bad condition' in done.stderr and done.stdout == ''

@@ -1,6 +1,6 @@
-"""Trigger of a flight recorder, made of a condition: evaluated when a call is over, on its thread.
+"""Trigger of a flight recorder, made of conditions: evaluated when a call is over, on its thread.
 
-It remembers what the condition asks of earlier calls, apart for each site.
+It remembers what a condition asks of earlier calls, apart for each site.
 """
 from __future__ import annotations
 
@@ -22,10 +22,50 @@ _MOST_SITES = 1 << 14
 
 
 class CallTrigger:
-    """The condition over all calls; it does not hold at those of functions without its parameters.
+    """Conditions over all calls.
 
     Attributes:
-        text: The condition as typed.
+        text: The conditions as typed.
+        remembers: Whether one looks back at earlier calls.
+    """
+
+    def __init__(self, *when: object) -> None:
+        """Read them.
+
+        Args:
+            when: Each text, a Python function of the call, or a condition.
+
+        Raises:
+            CommandError: It is none of these, or no expression.
+        """
+        self._conditions = [TrippingCondition(one) for one in when]
+        self.text = ', '.join(one.text for one in self._conditions)
+        self.remembers = any(one.remembers for one in self._conditions)
+
+    def begin(self, call: Call) -> None:
+        """As in `Trigger`."""
+        for one in self._conditions:
+            one.begin(call)
+
+    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> str:
+        """As in `Trigger`."""
+        found = ''
+        for one in self._conditions:            # all of them: they may look back at this call
+            if one.trips(call, outputs, error) and not found:
+                found = one.text
+        return found
+
+    def complaint(self) -> str:
+        """As in `Trigger`."""
+        several = len(self._conditions) > 1
+        return '; '.join(f'{one.text}: {why}' if several else why for one in self._conditions if (why := one.complaint()))
+
+
+class TrippingCondition:
+    """A condition; it does not hold at calls of functions without its parameters.
+
+    Attributes:
+        text: As typed.
         remembers: Whether it looks back at earlier calls.
     """
 
@@ -49,12 +89,12 @@ class CallTrigger:
         self._evaluated = False
 
     def begin(self, call: Call) -> None:
-        """As in `Trigger`."""
+        """A call begins."""
         for memory in self._at(call.site)[1]:
             memory.begin(call)
 
     def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> bool:
-        """As in `Trigger`."""
+        """Whether it holds at a call that is over."""
         if error is not None and type(error) is Retried:
             return False
         holds, memories = self._at(call.site)
@@ -98,7 +138,7 @@ class CallTrigger:
                 f'[{call.ordinal}]); it counts as not met there')
 
     def complaint(self) -> str:
-        """As in `Trigger`."""
+        """What kept it from being evaluated, '' if nothing."""
         if self._failures > 1:
             return f'it could not be evaluated at {self._failures:,} calls'
         if not self._evaluated and self._unknown:

@@ -224,8 +224,8 @@ class FlightRecorder:
             kept: Its entry, from `on_begin`.
             outputs: As the function returned them.
         """
-        if self._trips(call, outputs, None):
-            self._trip(call, lambda halves: halves.on_return(call, kept, outputs))
+        if condition := self._trips(call, outputs, None):
+            self._trip(call, condition, lambda halves: halves.on_return(call, kept, outputs))
             return
         self._halves_for(call).on_return(call, kept, outputs)
         if self._window is not None or self._resting:
@@ -239,8 +239,8 @@ class FlightRecorder:
             kept: Its entry, from `on_begin`.
             error: With its traceback.
         """
-        if self._trips(call, None, error):
-            self._trip(call, lambda halves: halves.on_error(call, kept, error))
+        if condition := self._trips(call, None, error):
+            self._trip(call, condition, lambda halves: halves.on_error(call, kept, error))
             return
         self._halves_for(call).on_error(call, kept, error)
         if self._window is not None or self._resting:
@@ -253,35 +253,35 @@ class FlightRecorder:
             calls.announce_again(call.run, call.site)
         return halves
 
-    def _trip(self, call: Call, finish: Callable[[CallRecorder | SelectiveCalls], None]) -> None:
+    def _trip(self, call: Call, condition: str, finish: Callable[[CallRecorder | SelectiveCalls], None]) -> None:
         """Open a trace, or keep the one that is open for longer, and queue the call there: no other thread evicts it."""
         with self._lock:
             window = self._window
             if window is None:
                 # A signal handler of the program may make calls while a trace is opened.
                 is_armed = self._state == 'on' and not (self._resting or self._is_opening)
-                window = self._open() if is_armed and len(self.traces) < self.keep_most else None
+                window = self._open(condition) if is_armed and len(self.traces) < self.keep_most else None
                 if window is None:
                     self.missed += 1
                     self._resting = self.after + 1 if self._resting else 0
                     finish(self._halves_for(call))
                     return
-            window.note_trip(call)
+            window.note_trip(call, condition)
             finish(self._halves_for(call))
             window.secure()
             self._close_if_done(window)
 
-    def _open(self) -> FlightWindow | None:
+    def _open(self, condition: str) -> FlightWindow | None:
         ring = self._ring
         self._is_opening = True
         try:
-            window = FlightWindow(self.path, ring, self.trigger.text, self.after,
+            window = FlightWindow(self.path, ring, self.after,
                                   (self.budget, self.budget - queue_limit(self.budget)), self._policy.facts(self.budget))
         except (TraceError, OSError) as error:
             if not self._is_failure_told:
                 self._is_failure_told = True
                 why = str(error) if isinstance(error, TraceError) else f'{self.path}: {failure_reason(error)}'
-                say(f'{why}. {self.trigger.text} was met and could not be kept; the program continues.')
+                say(f'{why}. {condition} was met and could not be kept; the program continues.')
             return None
         except BaseException:                   # of a signal handler of the program
             self._arm(self.calls)

@@ -11,11 +11,11 @@ from pyfuncdbg.hooks.call import Call
 
 
 class Trigger(Protocol):
-    """A condition over calls. It never raises: what its own evaluation raises is reported by it, and is no trip."""
+    """Conditions over calls. It never raises: what the evaluation of one raises is reported by it, and is no trip."""
 
     @property
     def text(self) -> str:
-        """The condition as the user typed it."""
+        """What the user typed, for the report at the end."""
 
     @property
     def remembers(self) -> bool:
@@ -28,8 +28,8 @@ class Trigger(Protocol):
             call: The call.
         """
 
-    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> bool:
-        """Whether the condition holds at a call that is over.
+    def trips(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> str:
+        """The condition that holds at a call that is over.
 
         Args:
             call: The call.
@@ -37,11 +37,11 @@ class Trigger(Protocol):
             error: What it raised.
 
         Returns:
-            True to keep what was recorded around it.
+            It as the user typed it: what was recorded around the call is kept. '' if none holds.
         """
 
     def complaint(self) -> str:
-        """What kept the condition from being evaluated.
+        """What kept a condition from being evaluated.
 
         Returns:
             One sentence for the end of the recording; '' if it was evaluated wherever it could be.

@@ -32,17 +32,15 @@ class FlightWindow:
         is_broken: Its log cannot be written any more.
     """
 
-    __slots__ = ('_after', '_calls', '_condition', '_first', '_lost', '_trips', 'before', 'is_broken', 'left', 'path',
+    __slots__ = ('_after', '_calls', '_first', '_lost', '_trips', 'before', 'is_broken', 'left', 'path',
                  'writer')
 
-    def __init__(self, path: Path, ring: Ring, condition: str, after: int, budget: tuple[int, int],
-                 facts: dict[str, Any]) -> None:
+    def __init__(self, path: Path, ring: Ring, after: int, budget: tuple[int, int], facts: dict[str, Any]) -> None:
         """Make the trace, and write the calls of a ring to it.
 
         Args:
             path: NAME.pfd; the trace is the first of that, NAME-2.pfd, ... that does not exist.
             ring: The calls before.
-            condition: What tripped, as text.
             after: How many calls to keep after each trip.
             budget: Bytes that the trace may take, and those of it that are for the log.
             facts: As for `Writer`.
@@ -51,7 +49,6 @@ class FlightWindow:
             TraceError, OSError: It cannot be made; nothing is left of it, and the ring is as it was.
         """
         self._calls = ring.calls
-        self._condition = condition
         self._after = self.left = after
         self._trips = 0
         self.is_broken = False
@@ -80,19 +77,21 @@ class FlightWindow:
         """Whether a call had no room in the trace."""
         return self._calls.backlog.losses.total.get('calls', 0) > self._lost
 
-    def note_trip(self, call: Call) -> None:
-        """The condition holds: note it, and keep the calls that follow.
+    def note_trip(self, call: Call, condition: str) -> None:
+        """A condition holds: note it, and keep the calls that follow.
 
         Args:
             call: At which.
+            condition: As text.
         """
         self._trips += 1
         self.left = self._after
         if self._trips == 1:
-            self._first = f'{f"call #{call.id}" if call.id > 0 else f"run #{-call.id}"} ({call.site.name}[{call.ordinal}])'
+            number = f'call #{call.id}' if call.id > 0 else f'run #{-call.id}'
+            self._first = f'{condition} at {number} ({call.site.name}[{call.ordinal}])'
         if self._trips <= _MOST_NOTES:
             self._calls.backlog.notes.append([TRIP, perf_counter_ns(), {
-                'condition': self._condition, 'call': call.id, 'site': call.site.name, 'ordinal': call.ordinal,
+                'condition': condition, 'call': call.id, 'site': call.site.name, 'ordinal': call.ordinal,
                 'before': self.before}])
 
     def secure(self) -> None:
@@ -105,7 +104,7 @@ class FlightWindow:
         self.writer.close()
         again = f' and {self._trips - 1:,} more' if self._trips > 1 else ''
         after = self._after - max(self.left, 0)
-        say(f'kept {self._condition} at {self._first}{again}: {self.before:,} {_calls(self.before)} before, '
+        say(f'kept {self._first}{again}: {self.before:,} {_calls(self.before)} before, '
             f'{after:,} {_calls(after)} after{" the last" if again else ""}, in {self.path}')
 
 

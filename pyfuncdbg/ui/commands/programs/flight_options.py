@@ -24,19 +24,19 @@ class FlightOptions:
     """Condition of a flight recorder, and how much it keeps.
 
     Attributes:
-        condition: PRED.
+        conditions: Each PRED.
         numbers: `before`, `after` and `keep_most`, those that were given.
     """
 
-    condition: str
+    conditions: tuple[str, ...]
     numbers: dict[str, int]
 
 
 def add_flight_options(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add `--keep-on` and what belongs to it."""
-    group.add_argument('--keep-on', metavar='PRED',
+    group.add_argument('--keep-on', metavar='PRED', action='append',
                        help='record into memory, and write a trace only of the calls around one where PRED holds, such as '
-                            "'has_nan(out)', error or 'slow > 3 * p95'")
+                            "'has_nan(out)', error or 'slow > 3 * p95'; may be given several times")
     for name, metavar, text, _ in _NUMBERS:
         group.add_argument(f'--{name.replace("_", "-")}', metavar=metavar, help=text)
 
@@ -63,7 +63,7 @@ def flight_options(options: argparse.Namespace) -> FlightOptions | None:
         raise UsageError('run: --every cannot be combined with --keep-on, which tests every call')
     if options.live or options.ui == 'inspector':
         raise UsageError('run: --keep-on cannot be combined with the full screen, which shows a whole trace')
-    return FlightOptions(options.keep_on, numbers)
+    return FlightOptions(tuple(options.keep_on), numbers)
 
 
 def flight_recorder(path: str | Path, keep_on: object, **options: Any) -> FlightRecorder:
@@ -71,7 +71,7 @@ def flight_recorder(path: str | Path, keep_on: object, **options: Any) -> Flight
 
     Args:
         path: NAME.pfd of its traces.
-        keep_on: The condition: text, a Python function of the call, or one made of `has_nan` and its kin.
+        keep_on: The condition: text, a Python function of the call, or one made of `has_nan` and its kin; or a list of them.
         **options: As for `FlightRecorder`.
 
     Raises:
@@ -80,4 +80,5 @@ def flight_recorder(path: str | Path, keep_on: object, **options: Any) -> Flight
     """
     from pyfuncdbg.observers.debug.conditions.call_trigger import CallTrigger
     from pyfuncdbg.observers.record.flight.flight_recorder import FlightRecorder
-    return FlightRecorder(path, CallTrigger(keep_on), **options)
+    several = keep_on if isinstance(keep_on, list | tuple) and keep_on else (keep_on,)
+    return FlightRecorder(path, CallTrigger(*several), **options)

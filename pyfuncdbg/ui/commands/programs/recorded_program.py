@@ -154,7 +154,7 @@ def begin_flight(path: Path, argv: Sequence[str], flight: FlightOptions, **optio
     """
     from pyfuncdbg.observers.record.records import UNCAUGHT
     sys.argv = list(argv)
-    recorder = flight_recorder(path, flight.condition, **flight.numbers, **options).start()
+    recorder = flight_recorder(path, flight.conditions, **flight.numbers, **options).start()
     await_imports()
 
     def finish() -> None:
