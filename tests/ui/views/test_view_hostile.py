@@ -18,7 +18,7 @@ from rich.console import Console
 import pyfuncdbg.ui.views
 from pyfuncdbg.observers.debug.cards.stop_card import StopCard
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
-from pyfuncdbg.observers.debug.replay.replay_verdict import Replay
+from pyfuncdbg.observers.debug.replay.replay_verdict import Replay, ReplayedCall
 from pyfuncdbg.ui.views.escape import label
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.pictures.picture import has_picture
@@ -47,6 +47,7 @@ def changes(draw):
 SPECIAL = {
     TensorChange: changes(),
     (Replay, 'error'): st.none(),
+    (Replay, 'executions'): st.lists(hostile.of(ReplayedCall, 2), min_size=1, max_size=2).map(tuple),
     ('curve', 'array'): st.sampled_from([array.ravel() for array in hostile.ARRAYS if has_picture(array)]),
     ('picture', 'array'): st.sampled_from([array for array in hostile.ARRAYS if has_picture(array)]),
     ('swap_view', 'again'): st.sampled_from(['run', 'call', '']),

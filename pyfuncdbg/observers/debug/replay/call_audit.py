@@ -202,8 +202,12 @@ class CallAudit:
         written = set(state_values.changed_places(seen.before, seen.after))
         # An eager call may get another function object each time: that its closure is another depends on no order.
         is_same_object = bool(self._call.site.outputs) or bool(own_function & written)
-        state = _in_state_of(self._state, theirs, is_same_object)
-        mine, others = (state_values.values_by_place(one.function, _variables(one)) for one in (self._state, state))
+        try:
+            state = _in_state_of(self._state, theirs, is_same_object)
+            mine, others = (state_values.values_by_place(one.function, _variables(one)) for one in (self._state, state))
+        except (ValueError, TypeError, IndexError, RecursionError) as error:
+            self._remark(f'the recorded state of call #{other.number} is damaged: {error}')
+            return
         places = [place for place in state_values.changed_places(mine, others) if place in mine and place in others
                   and not state_values.has_unknown(mine[place]) and not state_values.has_unknown(others[place])]
         if not places:

@@ -1,12 +1,14 @@
 """Audits of a program with functions of known properties, in a fresh interpreter: each has its labels and no other."""
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.observers.record.index.log_reader import DecodedLog
 
 ROOT = Path(__file__).resolve().parents[4]
 HERE = Path(__file__).parent
@@ -159,6 +162,43 @@ def test_in_the_living_program_an_audit_changes_nothing(tmp_path: Path) -> None:
     assert {'writes a global', 'writes an attribute', 'draws random numbers'} <= set(site.labels)
     assert any('while the program runs' in remark for remark in site.remarks)
     assert (STATE['count'], len(SEEN), vars(count_up), np.random.get_state()[2], time.time, dict(os.environ)) == before
+
+
+@pytest.mark.parametrize('damaged', [['function'], ['method', 7, 8], ['partial'], 7, [[['?']]],
+                                     ['object', 'subprocess', 'Popen', []]])
+@pytest.mark.parametrize('which', [0, 1])
+def test_a_damaged_or_hostile_state_is_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: Any,
+                                                which: int) -> None:
+    with pyfuncdbg.record(tmp_path / 't.pfd'):
+        for step in range(2):
+            tf.numpy_function(partial(lambda k, x: x + k, step), [1.0], tf.float64)
+    known = DecodedLog.call_state
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        number = [trace.call_state(call.number).numbers[1] for call in trace.calls(kind='python')][which]
+        monkeypatch.setattr(DecodedLog, 'call_state', lambda self, row: dataclasses.replace(
+            state, function=damaged) if (state := known(self, row)).numbers[1] == number else state)
+        (site,) = trace.audit().sites
+    assert any('1 of 2 calls not replayed' in remark for remark in site.remarks), site
+    assert site.purity == 'pure' and len(site.calls) == 1
+
+
+def test_a_damaged_state_of_another_call_is_a_remark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pyfuncdbg.record(tmp_path / 't.pfd'), tf.Graph().as_default():
+        state = [0.0]
+        y = tf.compat.v1.py_func(lambda x: x + state[0], [np.float64(1)], tf.float64)
+        with tf.compat.v1.Session() as session:
+            for _ in range(2):
+                session.run(y)
+                state[0] += 1
+    known = DecodedLog.call_state
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        one, two = [trace.call_state(call.number).numbers[1] for call in trace.calls(kind='python')]
+        assert trace.audit().sites[0].labels == ('depends on order',)
+        monkeypatch.setattr(DecodedLog, 'call_state', lambda self, row: dataclasses.replace(
+            state, function=['function', []]) if (state := known(self, row)).numbers[1] == two else state)
+        (site,) = trace.audit().sites
+    assert one != two and site.purity == 'pure' and len(site.calls) == 1
+    assert any('is damaged' in remark for remark in site.remarks), site.remarks
 
 
 def test_functions_of_datasets_say_how_they_may_be_used(tmp_path: Path) -> None:
