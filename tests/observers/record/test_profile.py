@@ -8,6 +8,7 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.observers.record.index import site_usage
 
 
 @pytest.fixture(scope='module')
@@ -48,6 +49,13 @@ def test_time_of_its_own_is_without_calls_inside(trace):
     assert outer.own == pytest.approx(outer.total - sum(call.duration for call in inside)) and outer.own < outer.total
     assert inner.own == inner.total and outer.longest == max(call.duration for call in of_outer)
     assert outer.newest == of_outer[-1].number
+
+
+@pytest.mark.parametrize('together', [1, 2, 5])
+def test_sums_of_parts_are_those_of_all(trace, together, monkeypatch):
+    profile, usage = trace.profile(), trace.usage()
+    monkeypatch.setattr(site_usage, '_TOGETHER', together)
+    assert trace.profile() == profile and trace.usage() == usage and len(usage) == 3
 
 
 def test_of_one_run(trace):

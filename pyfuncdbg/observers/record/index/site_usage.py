@@ -16,6 +16,9 @@ from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, Table
 from pyfuncdbg.observers.record.log.call_batch import BAD, CHANGED, FAILED, RETRY
 from pyfuncdbg.observers.record.records import SiteRecord
 
+_TOGETHER = 1 << 20
+"""Calls that are added up at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class SiteUse:
@@ -147,8 +150,17 @@ class _Sums(NamedTuple):
 
 def _sums(calls: TableView, rows: np.ndarray) -> list[_Sums]:
     """By key of a site, ascending."""
-    if not len(rows):
-        return []
+    totals: dict[int, _Sums] = {}
+    for begin in range(0, len(rows), _TOGETHER):
+        for sums in _partial_sums(calls, rows[begin:begin + _TOGETHER]):
+            before = totals.get(sums.key)
+            totals[sums.key] = sums if before is None else _Sums(sums.key, *(
+                max(pair) if name in ('longest', 'newest') else sum(pair)
+                for name, pair in zip(_Sums._fields[1:], zip(before[1:], sums[1:], strict=True), strict=True)))
+    return [totals[key] for key in sorted(totals)]
+
+
+def _partial_sums(calls: TableView, rows: np.ndarray) -> list[_Sums]:
     keys, ranks = rank_keys(calls['site'][rows])
     if len(keys) <= 1 << 16:
         ranks = ranks.astype(np.uint16)         # sorted by counting, a tenth of the time
