@@ -69,7 +69,8 @@ FRAME = {
     ('n ;; p ta', ''): ['n ;; p target'], ('', 'for i in target:'): ['    '], ('    p', 'for i in target:'): None,
     ('    shi', 'for i in target:'): ['    shifted'], ('sil', 'commands 1'): ['silent'], ('whati', 'commands 1'): ['whatis'],
     ('calls --sort dur', ''): ['calls --sort duration'], ('catch o', ''): ['catch off', 'catch on'],
-    ('tape --as ', ''): ['tape --as dot', 'tape --as mermaid', 'tape --as text'], ('switch ', ''): None,
+    ('tape --as ', ''): ['tape --as dot', 'tape --as mermaid', 'tape --as png', 'tape --as svg',
+                          'tape --as text'], ('switch ', ''): None,
     ('source upda', ''): ['source update'], ('upda', ''): None}
 NODE = {'p ta': ['p target'], 'pt update:': ['pt update:0'], 'p out/put:': ['p out/put:0'],
         'rewind up': ['rewind update']}
