@@ -111,8 +111,8 @@ def test_faults_of_graphs_are_found_as_they_are_in_tensorflow(tmp_path: Path) ->
         ('untrue shape', 22, 'x.set_shape([None, 3])'),
         ('gradient', 36, "y, z = tf1.py_function(\n    pair, [u, 1],\n    [tf.float32] * 2, name='tanh')"),
         ('gradient', 49, 'y = tf.py_function(double, [x * w], tf.float32)')]
-    assert [one['figures'] for one in found[2:]] == [{'None': 1, 'asked': 1, 'source': 'u'},
-                                                     {'None': 2, 'asked': 2, 'source': 'weight'}]
+    assert [one['figures'] for one in found[2:]] == [{'None': 1, 'gradients': 1, 'source': 'u'},
+                                                     {'None': 2, 'gradients': 2, 'source': 'weight'}]
 
 
 @pytest.fixture
