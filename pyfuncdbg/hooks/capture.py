@@ -195,6 +195,7 @@ class Capture:
         """Watch the present streams."""
         stdout, stderr = getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)
         if not self._watched_streams.match(stdout, stderr):
+            warnings_and_logs.restore_module()  # at the first call, too: whatever the program imports, it has by now
             self._watched_streams = _process.streams.watch(stdout, stderr, self.echo)
         return self._watched_streams
 

@@ -9,6 +9,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from types import FrameType
 from typing import Any
 
@@ -30,6 +31,18 @@ def install() -> Callable[[], None]:
         for step in undo:
             step()
     return undo_both
+
+
+def restore_module() -> None:
+    """Let the interpreter find the module of warnings, without which it writes those of C code past all Python code.
+
+    NumPy imports it in a plain program; one that we run beside our own NumPy need not have it. A `warnings.py` of the
+    program's own stays what it gets.
+    """
+    if warnings.__name__ not in sys.modules:
+        spec = PathFinder.find_spec(warnings.__name__)
+        if spec is not None and spec.origin == warnings.__file__:
+            sys.modules[warnings.__name__] = warnings
 
 
 def _watch_warnings() -> Callable[[], None]:

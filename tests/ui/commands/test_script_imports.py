@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.programs import run_script
 
 ROOT = Path(run_script.__file__).resolve().parents[4]
@@ -400,3 +401,21 @@ def test_a_null_byte_in_a_script(text: bytes, tmp_path: Path, launcher: tuple[st
     plain, ours = ran(tmp_path, 'prog.py'), ran(tmp_path, *launcher, 'prog.py')
     assert (ours.stdout, ours.returncode) == (plain.stdout, plain.returncode) == ('', 1)
     assert ours.stderr.startswith(plain.stderr)
+
+
+WARNS = '''
+import numpy as np
+from pyfuncdbg import tf
+tf.numpy_function(lambda x: np.log(x), [np.zeros(2)], tf.float64)
+'''
+
+
+@pytest.mark.parametrize(('own', 'kinds'), [(False, ['fp', 'warning']), (True, ['fp', 'err'])])
+def test_warnings_of_c_code_are_warnings_though_the_program_imports_none(
+        own: bool, kinds: list[str], tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    write(tmp_path, {'w.py': WARNS, **({'warnings.py': 'MINE = 1'} if own else {})})
+    done = ran(tmp_path, *launcher, '--record', 'w.pfd', 'w.py')
+    assert done.returncode == 0 and 'RuntimeWarning: divide by zero' in done.stderr, done.stderr
+    with Trace.open(tmp_path / 'w.pfd') as trace:
+        (call,) = trace.calls(kind='python')
+    assert list(dict.fromkeys(one.kind for one in call.output)) == kinds
