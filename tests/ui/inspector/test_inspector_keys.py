@@ -102,7 +102,7 @@ def test_keys_behind_tab_and_enter_wait_for_the_completion(trace) -> None:
         kept: list[str] = []
         desk = Thoughtful(trace)
         async with opened(desk, keep=kept.append) as pilot:
-            send(pilot, 'colon', *'rep', 'tab', 'enter', 'colon', *'heal', 'tab', 'enter', 'j', 'colon', *'inf')
+            send(pilot, 'colon', *'repo', 'tab', 'enter', 'colon', *'heal', 'tab', 'enter', 'j', 'colon', *'inf')
             await pilot.pause(0.2)
             assert kept == []
             desk.may_come.set()
