@@ -204,7 +204,18 @@ def is_plain_object(value: Any) -> bool:
     makes_plain: Any = kind.__new__
     if makes_plain is not object.__new__ or is_host_class(kind) or not _has_plain_dictionary(kind):
         return False
-    return all('__slots__' not in vars(base) for base in kind.__mro__[:-1]) and _is_of_program(kind)
+    if kind.__basicsize__ > _PlainClass.__basicsize__:      # it keeps more than its dictionary
+        return False
+    return all('__slots__' not in vars(base) and base.__flags__ & _HEAP and not base.__flags__ & _IMMUTABLE
+               for base in kind.__mro__[:-1]) and _is_of_program(kind)
+
+
+class _PlainClass:
+    """Class of objects that are a dictionary only."""
+
+
+_IMMUTABLE, _HEAP = 1 << 8, 1 << 9
+"""Flags of types: those of C cannot be changed, or are no objects of the heap."""
 
 
 def _is_of_program(kind: type) -> bool:

@@ -114,7 +114,7 @@ for step in range(3):
     tf.py_function(lambda x: tf.strings.join([x, x]), [b'a\x00'], tf.string)
     with np.errstate(divide='ignore'):
         call(warns, np.array([1.0, 0.0]))
-call(text, b'a', dtype=tf.string)
+call(text, tf.constant(b'a'), dtype=tf.string)
 call(needs, 1.0)
 graph = tf.Graph()
 with graph.as_default():
