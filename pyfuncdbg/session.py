@@ -352,7 +352,7 @@ class _Blocks:
         if not (debugger.breakpoints.entries or debugger.catching or debugger.broker.stops):
             user_left = debugger.left
             debugger.leave()
-            debugger.left = user_left                # the block has ended; nobody has said quit
+            debugger.left = user_left                # the block has ended, the user has not quit
 
 
 _blocks = _Blocks()

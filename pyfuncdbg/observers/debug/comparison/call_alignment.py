@@ -173,7 +173,7 @@ def _unordered(one: CallKeys, two: CallKeys, span: _Span) -> tuple[np.ndarray, n
 
 
 def _numbered(digests: np.ndarray) -> np.ndarray:
-    """Digests, of which the second, third, ... equal one is another."""
+    """Digests made unique: the second, third, ... of equal ones get another value."""
     order = np.argsort(digests, kind='stable')
     ordered = digests[order]
     begins = np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, bool)

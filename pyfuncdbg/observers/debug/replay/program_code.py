@@ -21,8 +21,11 @@ from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.observers.debug.replay.main_module import NAME as MAIN, MainModule
 
-_SAFE_MODULES = ('numpy', 'math', 'cmath', 'operator', 'random')
-"""Modules of which functions and classes that a closure or an object holds are looked up by name."""
+_SAFE_MODULES = 'numpy', 'numpy.random', 'numpy.linalg', 'numpy.fft', 'math', 'cmath', 'operator', 'random'
+"""Modules whose functions and classes may be looked up by name, where a closure or an object holds them."""
+_OF_FILES = frozenset(('load', 'save', 'savez', 'savez_compressed', 'savetxt', 'loadtxt', 'genfromtxt', 'fromfile',
+                       'fromregex', 'memmap'))
+"""Names in NumPy that read or write files: a trace may not choose which."""
 _SAFE_BUILTINS = frozenset((
     'abs', 'all', 'any', 'bool', 'bytes', 'complex', 'dict', 'divmod', 'enumerate', 'filter', 'float', 'frozenset', 'int',
     'isinstance', 'len', 'list', 'map', 'max', 'min', 'object', 'pow', 'range', 'repr', 'reversed', 'round', 'set', 'sorted',
@@ -321,23 +324,29 @@ class ProgramCode:
             if name not in _SAFE_BUILTINS and not _is_exception(name):
                 raise CommandError(f'the recorded value names builtins.{name}: that is not called with recorded data')
             space: Any = sys.modules['builtins']
-        elif module.partition('.')[0] in _SAFE_MODULES:
+        elif module in _SAFE_MODULES and name not in _OF_FILES:
             space = importlib.import_module(module)
         else:
             space = self._module_named(module)
+            file = str(getattr(space, '__file__', None) or '')
+            if is_library(file) and not is_machinery(file):
+                raise CommandError(f'the recorded value names {module}.{name} of an installed package: that is not called '
+                                   'with recorded data')
             if (main := self.main_of(space)) is not None:
                 main.define_name(name.partition('.')[0])
         for part in name.split('.'):
             space = getattr(space, part, None)
             if space is None:
                 raise CommandError(f'{module} has no {name} any more')
+            if isinstance(space, ModuleType):   # what it imports, such as `random._os`, leads anywhere
+                raise CommandError(f'the recorded value names {module}.{name}: that is not called with recorded data')
         return space
 
     def _module_named(self, module: str) -> ModuleType:
         if module in ('__main__', MAIN):
             return self.namespace(module, '')
         loaded = sys.modules.get(module)
-        if loaded is not None and module.partition('.')[0] in _SAFE_MODULES:
+        if loaded is not None and module in _SAFE_MODULES:
             return loaded
         file = getattr(loaded, '__file__', None)
         if loaded is not None and file and is_machinery(file):          # a host's framework

@@ -83,7 +83,7 @@ class Broker:
     # ------------------------------------------------------------------ front ends
     @property
     def has_front_ends(self) -> bool:
-        """Whether somebody can be asked at a stop."""
+        """Whether there is a front end for a stop."""
         return bool(self._front_ends)
 
     def add(self, front_end: FrontEnd) -> None:

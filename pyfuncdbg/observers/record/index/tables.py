@@ -23,7 +23,7 @@ MOST_ROWS = 1 << 26
 
 _SOME = 1 << 12
 _SAMPLE = 256
-"""Rows of which one is in a first search for a call."""
+"""Rows per entry of the first search for a call."""
 
 Columns = Mapping[str, TableColumn]
 

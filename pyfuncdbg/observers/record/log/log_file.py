@@ -41,7 +41,7 @@ _CHUNK = 1 << 20
 _LONG = 64 << 10
 """Bytes from which on pieces are written from where they lie."""
 _PASSED_OVER = 4 << 10
-"""Bytes of a blob of which more are not read with the log: as many cost as much as a gap."""
+"""Bytes of the largest blob that is read with the log; to pass over a smaller one costs more."""
 _TORN = 'ends in the middle of a record'
 _AT_ONCE = 512
 """Pieces of one `writev`; systems take 1,024."""

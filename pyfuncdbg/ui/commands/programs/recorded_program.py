@@ -71,7 +71,7 @@ def install_signal() -> None:
     """Let SIGUSR1 switch the recording, until the interpreter's exit.
 
     Raises:
-        TraceError: The signal is somebody else's.
+        TraceError: The program has a handler of its own for the signal.
     """
     from pyfuncdbg.observers.record.recording_switch import SignalSwitch
     atexit.register(SignalSwitch().end)

@@ -190,6 +190,10 @@ def test_without_the_state_of_the_generators_the_verdict_says_so(tmp_path: Path,
 
 @pytest.mark.parametrize(('function', 'kind'), [
     (['name', 'os', 'system'], 'os'),
+    (['name', 'random', '_os.system'], r'random\._os\.system'),
+    (['name', 'numpy.distutils.exec_command', 'exec_command'], ''),
+    (['partial', ['name', 'random', '_os.system'], ['l', []], ['d', []]], 'not called with recorded data'),
+    (['name', 'numpy', 'memmap'], ''),
     (['function', 'shutil', 'rmtree', shutil.__file__, 1, 'rmtree', [], [], []], 'library'),
     (['name', 'builtins', 'eval'], 'builtins.eval'), (['object', 'subprocess', 'Popen', []], 'library'),
     (['partial', ['name', 'os', 'system'], ['l', []], ['d', []]], 'os'), (['a', 'O', [1], b'12345678'], 'damaged'),
