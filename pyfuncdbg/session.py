@@ -60,7 +60,7 @@ def _attach_to(session: Any) -> None:
     framework = type(session).__module__.partition('.')[0]
     if framework in sys.modules and framework != __package__:
         from pyfuncdbg import hosts  # who debugs no framework does without
-        if framework in hosts.ATTACHMENTS:
+        if framework in hosts.FRAMEWORKS:
             hosts.attach(framework)
 
 

@@ -35,7 +35,8 @@ FRONT_DOOR = ''
 
 NUMPY = 'hosts.numpy.ops hosts.numpy.runtime hosts.numpy.graph'
 OBSERVERS = 'observers.debug observers.record'
-BELOW = f'{OBSERVERS} tf {NUMPY} hosts hosts.tensorflow hooks errors'
+BELOW = f'{OBSERVERS} tf {NUMPY} hosts hosts.interception hooks errors'
+"""No host of a real framework: those have names for `hosts` alone, which lists them."""
 # What each room may import: those to its right.
 ALLOWED = {
     'tf': f'{NUMPY} hooks errors',
@@ -43,8 +44,9 @@ ALLOWED = {
     'hosts.numpy.ops': 'hosts.numpy.runtime hosts.numpy.graph hooks errors',
     'hosts.numpy.runtime': 'hosts.numpy.graph hooks errors',
     'hosts.numpy.graph': 'hooks errors',
-    'hosts': 'hosts.tensorflow hooks errors',                           # attaches them
-    'hosts.tensorflow': 'hooks errors',
+    'hosts': 'hosts.tensorflow hosts.interception hooks errors',        # attaches them
+    'hosts.tensorflow': 'hosts.interception hooks errors',
+    'hosts.interception': 'hooks errors',
     'observers': '',
     'observers.debug': 'observers.record hooks errors',
     'observers.record': 'hooks errors',
@@ -618,7 +620,7 @@ def test_nothing_swallows_every_exception_without_a_reason() -> None:
 
 
 def test_locks_of_the_program_are_free_in_a_forked_child() -> None:
-    rooms = {'tf', *NUMPY.split(), 'hosts', 'hosts.tensorflow', 'hooks', *OBSERVERS.split(), 'session'}
+    rooms = {'tf', *NUMPY.split(), 'hosts', 'hosts.tensorflow', 'hosts.interception', 'hooks', *OBSERVERS.split(), 'session'}
     assert not [complaint for path in sources() if (name := name_of(path)) != 'pyfuncdbg/hooks/locks.py'
                 if room_of(name.removesuffix('.py').replace('/', '.')) in rooms
                 for complaint in fragile_locks(path.read_text(), name)]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import os.path
 import re
+from collections.abc import Iterable
 from types import CodeType, FrameType
-from typing import NamedTuple
 
 _FILES = __file__, os.path.realpath(__file__)       # the name that code has may lead through links
 _PACKAGE = tuple([os.path.dirname(os.path.dirname(file)) + os.sep for file in _FILES])     # pathlib takes 3 ms to import
@@ -24,32 +24,24 @@ machinery_by_file: dict[str, bool] = {}
 """Answers of `is_machinery`, by file."""
 
 
-class Framework(NamedTuple):                    # `import dataclasses` takes 5 ms
-    """Files, modules and classes of a framework, declared by its host.
-
-    Attributes:
-        packages: Folders of it in a `site-packages`, with '/': files there lie between a program and its functions.
-        modules: How names of its modules begin.
-        adapter: Folder of the host in this package, such as 'hosts/NAME'.
-    """
-
-    packages: tuple[str, ...]
-    modules: tuple[str, ...]
-    adapter: str
-
-
 _packages: tuple[re.Pattern[str], ...] = ()
 _modules: tuple[str, ...] = ('pyfuncdbg.',)
 _adapters: tuple[str, ...] = ()
 
 
-def declare_framework(framework: Framework) -> None:
-    """Count the files of a framework among the machinery. Called by `hosts` before anything is attached."""
+def declare_framework(packages: Iterable[str], modules: Iterable[str], adapter: str) -> None:
+    """Count the files of a framework among the machinery. Called by `hosts` before anything is attached.
+
+    Args:
+        packages: Folders of it in a `site-packages`, with '/': files there lie between a program and its functions.
+        modules: How names of its modules begin.
+        adapter: Folder of the host in this package, such as 'hosts/NAME'.
+    """
     global _packages, _modules, _adapters
-    names = '|'.join(re.escape(name).replace('/', r'[/\\]') for name in framework.packages)
+    names = '|'.join(re.escape(name).replace('/', r'[/\\]') for name in packages)
     _packages = *_packages, re.compile(rf'[/\\](site|dist)-packages[/\\]({names})[/\\]')
-    _modules = *_modules, *framework.modules
-    _adapters = *_adapters, *(place + framework.adapter + os.sep for place in _PACKAGE)
+    _modules = *_modules, *modules
+    _adapters = *_adapters, *(place + adapter + os.sep for place in _PACKAGE)
     for filename in [path for path, is_ours in list(machinery_by_file.items()) if not is_ours]:
         machinery_by_file.pop(filename, None)              # asked about before the framework was declared
 

@@ -4,7 +4,6 @@
 """
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,17 +14,16 @@ from pyfuncdbg.errors import AttachError, nearest
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
 from pyfuncdbg.hosts.framework_import import ImportWatch
-from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK
+from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK as TENSORFLOW
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.diagnosis import Doctor
     from pyfuncdbg.hooks.facts import Fact
 
-ATTACHMENTS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
-"""Module and class of the attachment, by name of the framework's package."""
-declare_framework(FRAMEWORK)
-DOCTORS = ('pyfuncdbg.hosts.tensorflow.doctor.doctor',)
-"""Modules with a host's `DOCTOR`."""
+FRAMEWORKS = {framework.name: framework for framework in (TENSORFLOW,)}
+"""What pyfuncdbg attaches to, by name of the framework's package."""
+for _framework in FRAMEWORKS.values():
+    declare_framework(_framework.packages, _framework.modules, _framework.folder)
 
 
 class Installed(Protocol):
@@ -64,8 +62,8 @@ class Attachment:
             AttachError: It is of a version that is not supported, or not whole; it goes on as if nothing was asked.
         """
         if self._installed is None:
-            module, kind = ATTACHMENTS[self.name]
-            self._installed = getattr(importlib.import_module(module), kind)(examine=self._examine)
+            framework = FRAMEWORKS[self.name]
+            self._installed = framework.load(framework.attachment)(examine=self._examine)
 
     def await_import(self) -> None:
         """Attach as soon as the program imports the framework."""
@@ -117,11 +115,11 @@ _examined: list[Attachment] = []
 _notified: set[str] = set()
 
 
-def attach(name: str = 'tensorflow') -> Attachment:
+def attach(name: str) -> Attachment:
     """Watch the wrapped functions of a framework, now or from its import on. Attached twice, it is attached once.
 
     Args:
-        name: 'tensorflow'.
+        name: Of its package: 'tensorflow'.
 
     Returns:
         An object with `detach`, which can be used in a `with` block.
@@ -130,9 +128,9 @@ def attach(name: str = 'tensorflow') -> Attachment:
         AttachError: The name is unknown, or the framework is not installed, not complete or of a version that is not
             supported. Nothing was changed.
     """
-    if name not in ATTACHMENTS:
-        raise AttachError(f'cannot attach to {name!r}: expected {" or ".join(map(repr, ATTACHMENTS))}.'
-                          f'{nearest(str(name), ATTACHMENTS, 1)}')
+    if name not in FRAMEWORKS:
+        raise AttachError(f'cannot attach to {name!r}: expected {" or ".join(map(repr, FRAMEWORKS))}.'
+                          f'{nearest(str(name), FRAMEWORKS, 1)}')
     with _lock:
         attachment_before = _attached.get(name)
         if attachment_before is not None:
@@ -157,7 +155,7 @@ def await_imports(examine: bool = False) -> None:
     Args:
         examine: Look for faults of the framework's own, too; `facts` lists them.
     """
-    for name in ATTACHMENTS:
+    for name in FRAMEWORKS:
         with _lock:
             if name not in _attached and name not in sys.modules:
                 attachment = _attached[name] = Attachment(name, examine)
@@ -174,7 +172,7 @@ def facts() -> Iterator[Fact]:
 
 def doctors() -> list[Doctor]:
     """The doctors that judge the faults in a trace; they need no framework."""
-    return [importlib.import_module(module).DOCTOR for module in DOCTORS]
+    return [framework.load(framework.doctor) for framework in FRAMEWORKS.values()]
 
 
 def attach_all() -> list[Attachment]:
@@ -183,7 +181,7 @@ def attach_all() -> list[Attachment]:
     A framework that cannot be attached to runs unwatched, after a notice.
     """
     earlier = set(_attached)
-    for name in ATTACHMENTS:
+    for name in FRAMEWORKS:
         if name in sys.modules:
             try:
                 attach(name)
@@ -196,7 +194,7 @@ def attach_all() -> list[Attachment]:
 
 def notify_unattached() -> None:
     """Write a notice, once per framework, that calls of an imported, unattached framework are not recorded."""
-    for name in ATTACHMENTS:
+    for name in FRAMEWORKS:
         if name in sys.modules and name not in _attached and name not in _notified:
             _notified.add(name)
             from pyfuncdbg.hooks.notice import say
@@ -204,7 +202,7 @@ def notify_unattached() -> None:
                 'functions are wrapped, or `pyfuncdbg run`, sees them')
 
 
-def detach(name: str = 'tensorflow') -> None:
+def detach(name: str) -> None:
     """Put a framework back as it was; one that is not attached is ignored."""
     attachment = _attached.get(name)
     if attachment is not None:

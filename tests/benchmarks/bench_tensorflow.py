@@ -123,7 +123,7 @@ def ways() -> Iterator[tuple[str, Work, int, int]]:
 
 @contextmanager
 def breakpoint_elsewhere() -> Iterator[None]:
-    with pyfuncdbg.attach():
+    with pyfuncdbg.attach('tensorflow'):
         entry = debugger.breakpoints.set('nowhere')
         debugger.start()
         try:
@@ -138,7 +138,7 @@ def recorded(folder: Path) -> Callable[[], AbstractContextManager[Any]]:
 
     @contextmanager
     def state() -> Iterator[None]:
-        with pyfuncdbg.attach(), Recorder(folder / f'{next(numbers)}.pfd', budget=2 << 30):
+        with pyfuncdbg.attach('tensorflow'), Recorder(folder / f'{next(numbers)}.pfd', budget=2 << 30):
             yield
     return state
 

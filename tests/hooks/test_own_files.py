@@ -9,7 +9,6 @@ import pytest
 import pyfuncdbg.hosts
 from pyfuncdbg.hooks import own_files
 from pyfuncdbg.hooks.own_files import (
-    Framework,
     declare_framework,
     is_adapter,
     is_host_class,
@@ -42,7 +41,7 @@ def test_a_file_that_was_asked_about_before_its_framework_was_declared(monkeypat
     asked = '/v/site-packages/later/a.b/x.py', '/v/site-packages/later/axb/x.py', '/bin/launcher'
     assert [is_machinery(filename) for filename in asked] == [False, False, True]
     assert not is_host_class(kind)
-    declare_framework(Framework(packages=('later/a.b',), modules=('later.',), adapter='hosts/later'))
+    declare_framework(('later/a.b',), ('later.',), 'hosts/later')
     assert [is_machinery(filename) for filename in asked] == [True, False, True]
     assert is_host_class(kind)
     assert is_adapter(os.path.join(HOSTS, 'later', 'host.py'))

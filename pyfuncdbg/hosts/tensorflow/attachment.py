@@ -16,6 +16,7 @@ from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.call_frames import RUNNERS
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
+from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.tensorflow.call_dispatch import CallDispatch
 from pyfuncdbg.hosts.tensorflow.doctor.examination import FILES, Examination
@@ -23,7 +24,6 @@ from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops, op_calls
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes import creation_stack
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls import autograph_source_map, refused_results
 from pyfuncdbg.hosts.tensorflow.python_calls.autograph_source_map import AutographSourceMap
 from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import EnsuredShapes

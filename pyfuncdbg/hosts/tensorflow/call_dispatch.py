@@ -9,20 +9,21 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import get_native_id
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame, mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.generator_end import GeneratorEnd
-from pyfuncdbg.hooks.own_files import is_own_file
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
+from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.tensorflow.call_fast_path import CallFastPath
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import ErrorCauses
 from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import ResultChecker, refused_result
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import (
@@ -36,7 +37,6 @@ from pyfuncdbg.hosts.tensorflow.python_calls.sites import (
     site_at_place,
 )
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
-from pyfuncdbg.hosts.tensorflow.result_list import ResultList, output_list
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, describe_by_inputs, end_call, find_watched_call
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
@@ -116,7 +116,7 @@ class CallDispatch:
             except BaseException as error:
                 if (result := refused_result(error, _NONE)) is not _NONE:
                     return result               # TensorFlow refuses it itself
-                error.__traceback__ = _without_own_frames(error.__traceback__)
+                error.__traceback__ = without_own_frames(error.__traceback__)
                 if self.on and not _ends_generator(error):
                     self._causes.note(error)
                 raise
@@ -228,7 +228,7 @@ class CallDispatch:
                 called = partial(self._call_numpy_function, func, name, numpy_outputs(Tout)) if is_watched else func
                 return common(called, inp, Tout, stateful, name)
             except BaseException as error:
-                error.__traceback__ = _without_own_frames(error.__traceback__)
+                error.__traceback__ = without_own_frames(error.__traceback__)
                 raise
         return py_func_common
 
@@ -269,24 +269,6 @@ def _numpy_site(place: CallSite, func: Any) -> CallSite:
 def _ends_generator(error: BaseException) -> bool:
     """Whether an exception is the normal end of a generator."""
     return type(error) is StopIteration
-
-
-def _without_own_frames(entry: TracebackType | None) -> TracebackType | None:
-    """A traceback without our frames: the exception looks as it does without us.
-
-    A traceback of our frames alone stays: TensorFlow's C++ code crashes on an exception without a traceback.
-    """
-    first = entry
-    while entry is not None and is_own_file(entry.tb_frame.f_code.co_filename):
-        entry = entry.tb_next
-    if entry is None:
-        return first
-    step: TracebackType | None = entry
-    while step is not None:
-        while step.tb_next is not None and is_own_file(step.tb_next.tb_frame.f_code.co_filename):
-            step.tb_next = step.tb_next.tb_next
-        step = step.tb_next
-    return entry
 
 
 def _empty_function() -> None:

@@ -56,7 +56,7 @@ class CallFastPath:
         self._runs = runs
         self._active_runs = runs._active_runs
         self._run_site = runs._sites['Session.run']
-        self._thread = runs._thread
+        self._thread = runs.eager_runs.thread
         self._sites, self._gradients, self._site_at = sites, gradients, site_at
         self._eager_function = eager_function
         self._places: dict[tuple[Any, ...], CallSite] = {}

@@ -1,9 +1,9 @@
-"""Files and modules of TensorFlow and Keras.
-
-Declared when `hosts` is imported; loads nothing of TensorFlow.
-"""
+"""Declaration of TensorFlow, with Keras. Loads nothing of TensorFlow."""
 from __future__ import annotations
 
-from pyfuncdbg.hooks.own_files import Framework
+from pyfuncdbg.hosts.interception.framework import Framework
 
-FRAMEWORK = Framework(packages=('tensorflow/python', 'keras/src'), modules=('tensorflow.',), adapter='hosts/tensorflow')
+FRAMEWORK = Framework('tensorflow', 'TensorFlow', packages=('tensorflow/python', 'keras/src'), modules=('tensorflow.',),
+                      attachment='pyfuncdbg.hosts.tensorflow.attachment.TensorFlowAttachment',
+                      doctor='pyfuncdbg.hosts.tensorflow.doctor.doctor.DOCTOR',
+                      results='pyfuncdbg.hosts.tensorflow.results', tensor_import='import tensorflow as tf', fuses_ops=True)

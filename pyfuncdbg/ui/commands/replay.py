@@ -35,7 +35,7 @@ def load_host(name: str) -> Host:
     if name == _OWN:
         importlib.import_module('pyfuncdbg.tf')
         importlib.import_module('pyfuncdbg.hosts.numpy.ops.script.replay_site')
-    elif name in hosts.ATTACHMENTS:
+    elif name in hosts.FRAMEWORKS:
         try:
             importlib.import_module(name)
             hosts.attach(name)

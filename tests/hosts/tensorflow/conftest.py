@@ -10,7 +10,7 @@ from seen_calls import Seen
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.interception.patching import Patches
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 

@@ -99,7 +99,7 @@ def test_what_cannot_be_attached_to_runs_unwatched(tmp_path: Path, files: dict[s
     (line,) = ours(done.stderr)
     assert (done.returncode, done.stdout) == (0, 'goes on\n') and message in line and 'Traceback' not in done.stderr
     asked = python(tmp_path, '-c', 'import tensorflow, pyfuncdbg\nbefore = dict(vars(tensorflow))\ntry:\n'
-                   '    pyfuncdbg.attach()\nexcept Exception as error:\n    print(type(error).__name__, error)\n'
+                   '    pyfuncdbg.attach("tensorflow")\nexcept Exception as error:\n    print(type(error).__name__, error)\n'
                    'print(vars(tensorflow) == before, pyfuncdbg.hosts._attached)')
     assert asked.stdout.startswith('AttachError ') and message in asked.stdout and asked.stdout.endswith('True {}\n')
 
@@ -119,8 +119,8 @@ def test_an_import_that_fails_fails_as_always_and_may_be_tried_again(tmp_path: P
 
 def test_attach_before_the_import_waits_for_it(tmp_path: Path) -> None:
     package(tmp_path, {'__init__.py': '__version__ = "2.17.0"'})
-    done = python(tmp_path, '-c', 'import sys, pyfuncdbg\nattachment = pyfuncdbg.attach()\nprint(attachment)\n'
-                  'print("tensorflow" in sys.modules, pyfuncdbg.attach() is attachment)\n'
+    done = python(tmp_path, '-c', 'import sys, pyfuncdbg\nattachment = pyfuncdbg.attach("tensorflow")\nprint(attachment)\n'
+                  'print("tensorflow" in sys.modules, pyfuncdbg.attach("tensorflow") is attachment)\n'
                   'import tensorflow\nprint(attachment)')
     assert done.stdout.splitlines() == ['<Attachment to tensorflow: waits for its import>', 'False True',
                                         '<Attachment to tensorflow: detached>']
@@ -129,7 +129,8 @@ def test_attach_before_the_import_waits_for_it(tmp_path: Path) -> None:
 
 def test_detach_before_the_import_leaves_nothing(tmp_path: Path) -> None:
     package(tmp_path, {'__init__.py': '__version__ = "2.17.0"'})
-    done = python(tmp_path, '-c', 'import sys, pyfuncdbg\nbefore = list(sys.meta_path)\nwith pyfuncdbg.attach(): pass\n'
+    done = python(tmp_path, '-c', 'import sys, pyfuncdbg\nbefore = list(sys.meta_path)\n'
+                  'with pyfuncdbg.attach("tensorflow"): pass\n'
                   'print(sys.meta_path == before)\nimport tensorflow')
     assert (done.stdout, done.stderr) == ('True\n', '')
 

@@ -75,7 +75,7 @@ def test_a_predicate_stops_at_the_planted_element_and_steps_to_the_planted_line(
 def test_a_fork_after_attaching(tmp_path: Path) -> None:
     (tmp_path / 'program.py').write_text(
         'import os, numpy as np, tensorflow as tf, pyfuncdbg\n'
-        'with pyfuncdbg.record("fork.pfd") as recorder, pyfuncdbg.attach() as attachment:\n'
+        'with pyfuncdbg.record("fork.pfd") as recorder, pyfuncdbg.attach("tensorflow") as attachment:\n'
         '    def f(x): return x + 1\n'
         '    def call(): return tf.numpy_function(f, [np.float32(1)], tf.float32).numpy()\n'
         '    call()\n'

@@ -4,13 +4,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.tensorflow.doctor.witnesses import exports, failures, leaks, nodes, returns
 from pyfuncdbg.hosts.tensorflow.doctor.witnesses.exports import Exports
 from pyfuncdbg.hosts.tensorflow.doctor.witnesses.failures import Failures
 from pyfuncdbg.hosts.tensorflow.doctor.witnesses.leaks import Leaks
 from pyfuncdbg.hosts.tensorflow.doctor.witnesses.nodes import fact_reader, watch_graphs
 from pyfuncdbg.hosts.tensorflow.doctor.witnesses.returns import Returns
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import ErrorCauses
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts

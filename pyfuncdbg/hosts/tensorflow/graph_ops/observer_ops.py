@@ -19,6 +19,8 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hooks.value_placeholders import ValueSummary
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation_frames
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import node_context, plain_attrs
@@ -33,7 +35,6 @@ from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import (
     reached_graphs,
     source_tensor,
 )
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _UNOBSERVED = SCRIPTS | {'Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', '_Arg',

@@ -22,12 +22,14 @@ from pyfuncdbg.hooks.live_objects import find_objects
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.traits import Traits, op_traits
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.program_line import program_frames
+from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_leading_own_frames
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites, frames_of
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
@@ -258,7 +260,8 @@ class OpCalls:
         if site is None:
             if len(self._sites) > _MOST_PLACES:
                 self._sites.clear()
-            site = self._sites[key] = CallSite(name, name, 'op', self._host, stack=frames_of(frame), traits=op_traits(name))
+            stack = program_frames(frame)
+            site = self._sites[key] = CallSite(name, name, 'op', self._host, stack=stack, traits=op_traits(name))
         return site
 
 

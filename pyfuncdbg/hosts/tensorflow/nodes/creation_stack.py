@@ -15,7 +15,8 @@ from weakref import WeakKeyDictionary
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _DEEPEST = 64

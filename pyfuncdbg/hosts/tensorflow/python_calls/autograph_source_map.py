@@ -14,7 +14,8 @@ from typing import Any
 
 from pyfuncdbg.hooks.patched_code import unpatched_code
 from pyfuncdbg.hooks.tracing_notice import notify_tracing
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _GENERATED = '__autograph_generated_file'

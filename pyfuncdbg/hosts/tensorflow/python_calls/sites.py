@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, RETURNED
 from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
-from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery, outside_machinery
+from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hooks.source_map import place as place_of
+from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation_frames
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import node_context
@@ -214,7 +215,8 @@ class Sites:
         key = op_type, name, code_number(function), *where, repr(attrs)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=frames_of(frame), attrs=attrs)
+            stack = program_frames(frame)
+            place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=stack, attrs=attrs)
         return place
 
     def _call_again(self, registry: Any, token: str, registered: Any, inputs: list[Any]) -> Sequence[Any]:
@@ -306,16 +308,6 @@ def _script_ops(graph: Any) -> Iterator[tuple[Any, str]]:
         if op.type in SCRIPTS:
             token = op.get_attr('token')
             yield op, token.decode() if isinstance(token, bytes) else token
-
-
-def frames_of(frame: FrameType | None) -> tuple[Frame, ...]:
-    """The program's frames on a stack, innermost last."""
-    frames: list[Frame] = []
-    while frame is not None and len(frames) < _DEEPEST and not is_cell_runner(frame.f_code):
-        if not is_machinery(frame.f_code.co_filename):
-            frames.append(place_of(frame))
-        frame = frame.f_back
-    return tuple(reversed(frames))
 
 
 def site_at_place(place: CallSite, call_again: CallAgain, function: Any) -> CallSite:

@@ -16,15 +16,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import FunctionEntry, Sites
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PlanKey, SessionPlan, SessionPlans
@@ -50,12 +51,15 @@ class Runs:
     """The active runs.
 
     Attributes:
+        eager_runs: Those of the program's own code.
+        eager_run: Gives that of this thread.
         fast_path: Makes runs whose only hook is a recorder.
     """
 
     def __init__(self, host: TensorFlowHost) -> None:
         self._host = host
-        self._thread = threading.local()
+        self.eager_runs = EagerRuns(host)
+        self.eager_run = self.eager_runs.of_thread
         self._writer_ids: set[int] = set()         # ids of runs that write to v1 variables
         self._active_runs: dict[int, list[Run]] = {}      # by id of the graph; a thread removes its own only
         self._executing: dict[int, tuple[Run, ...]] = {}    # of traced functions; replaced whole, under the lock
@@ -64,7 +68,6 @@ class Runs:
                        for name in ('Session.run', 'Session.partial_run')}
         self._plans: SessionPlans | None = None
         self.fast_path: RunFastPath | None = None
-        notebook_cell.call_at_begin(self._end_eager)
 
     @cached_property
     def graphs(self) -> Run:
@@ -72,25 +75,8 @@ class Runs:
         with self._lock:
             run: Run | None = self.__dict__.get('graphs')
             if run is None:
-                run = self.__dict__['graphs'] = self._make_eager_run('functions and datasets')
+                run = self.__dict__['graphs'] = self.eager_runs.new('functions and datasets')
             return run
-
-    def _make_eager_run(self, label: str) -> Run:
-        return Run(label, self._host, perf_counter_ns(), kind='eager')
-
-    def eager_run(self) -> Run:
-        """The run of the program's own code on this thread."""
-        run: Run | None = getattr(self._thread, 'run', None)
-        return run if run is not None else self._begin_eager()
-
-    def _begin_eager(self) -> Run:
-        where = f' in {notebook_cell.label}' if notebook_cell.label else ''
-        self._thread.run = run = self._make_eager_run(f'eager code of {threading.current_thread().name}{where}')
-        return run
-
-    def _end_eager(self) -> None:
-        """End the eager run of this thread: later code belongs to another one."""
-        self._thread.__dict__.pop('run', None)
 
     def run_of_call(self, entry: FunctionEntry, inputs: Sequence[Any] = ()) -> Run:
         """The run that a call belongs to."""

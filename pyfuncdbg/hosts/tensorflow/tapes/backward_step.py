@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import current_call, invoke
 from pyfuncdbg.hooks.traits import backward_step_traits
+from pyfuncdbg.hosts.interception.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
-from pyfuncdbg.hosts.tensorflow.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, attr_text
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients

@@ -13,10 +13,11 @@ from typing import Any
 
 from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.result_list import ResultList, result_list
+from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
-from pyfuncdbg.hosts.tensorflow.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 

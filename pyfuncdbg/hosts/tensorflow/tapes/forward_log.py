@@ -16,9 +16,10 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import hooks, report_failure
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.program_line import program_line
+from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _MOST = 200_000

@@ -12,8 +12,8 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.own_files import outside_machinery
+from pyfuncdbg.hosts.interception.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import node_names, step_site
 from pyfuncdbg.hosts.tensorflow.tapes.none_reasons import NoneReasons, UnreachedSource

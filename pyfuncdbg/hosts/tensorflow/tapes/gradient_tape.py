@@ -16,9 +16,10 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite, Run, RunForm, current
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.program_line import program_line
+from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_leading_own_frames
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import BackwardSteps, GradientRequest
 from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CUSTOM, CustomGradients

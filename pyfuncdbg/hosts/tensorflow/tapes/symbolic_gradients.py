@@ -13,10 +13,11 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation_frames
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import BackwardSteps, GradientRequest
 from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, logged_op

@@ -16,8 +16,6 @@ from pyfuncdbg.ui.commands.exports.value_archive import ValueArchive, ValueForm,
 
 GETS_TENSORS = 'EagerPyFunc'
 """The op type whose function gets tensors; that of others gets arrays."""
-TENSOR_IMPORTS = {'pyfuncdbg': 'from pyfuncdbg import tf', 'tensorflow': 'import tensorflow as tf'}
-"""By host what gives `tf`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +105,17 @@ def values_of_case(call: CallRecord, codes: FunctionCodes) -> CaseValues:
     """
     _refuse_untestable(call)
     function = codes.code_for(call)
-    tensors = TENSOR_IMPORTS.get(call.site.host, '') if call.site.op_type == GETS_TENSORS else ''
+    tensors = _tensor_import(call.site.host) if call.site.op_type == GETS_TENSORS else ''
     inputs = tuple(value_of(call, tensor, f'input {slot}') for slot, tensor in enumerate(call.inputs))
     error = None if call.error is None else ExpectedError(call.error.type, call.error.message)
     return CaseValues(function, tensors, inputs, () if error else tuple(map(_expected, call.outputs)), error,
                       codes.random_states(call))
+
+
+def _tensor_import(host: str) -> str:
+    """The statement that gives `tf`."""
+    from pyfuncdbg.hosts import FRAMEWORKS
+    return FRAMEWORKS[host].tensor_import if host in FRAMEWORKS else 'from pyfuncdbg import tf'
 
 
 def stored_case(call: CallRecord, values: CaseValues, archive: ValueArchive) -> RecordedCase:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.interception.result_source import GET_NEXT
 from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.ui.commands.programs.last_bits import distance, tolerance
 
-GET_NEXT = 'Iterator.get_next'
 _MAIN = 'MainThread'
 
 Found = tuple[str, str, str]

@@ -26,7 +26,7 @@ from pyfuncdbg.ui.commands.programs import output_by_thread
 from pyfuncdbg.ui.commands.programs.last_bits import text_distance, tolerance
 from pyfuncdbg.ui.commands.programs.output_by_thread import STREAMS, StreamText
 from pyfuncdbg.ui.commands.programs.result_list import Comparison, HostResult, difference
-from pyfuncdbg.ui.commands.programs.verify_probe import LEVELS, TENSORFLOW
+from pyfuncdbg.ui.commands.programs.verify_probe import FUSES_OPS, LEVELS
 
 _BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
          'from pyfuncdbg.ui.commands.programs.verify_probe import main; main()')
@@ -41,7 +41,7 @@ _FRAME = re.compile(rb'^( *)File "(?:%b/|pyfuncdbg/|<plan of )[^"]+", line \d+, 
 _LOOK = 0.25
 """Seconds between two progress reports of a run."""
 _STEPPED = ('ops', 'debugger')
-"""Levels at which TensorFlow computes node by node what it else runs in one go."""
+"""Levels at which a framework computes op by op what it else runs in one go."""
 _RUN = 'Session.run'
 
 Answer = Literal['equal', 'near', 'different', 'nondeterministic', 'nothing compared']
@@ -122,7 +122,7 @@ class _Outcome:
     seconds: float
     results: list[HostResult]
     values: bytes
-    tensorflow: bool
+    fuses_ops: bool
     said: Mapping[str, StreamText]
 
 
@@ -191,7 +191,7 @@ def _run(target: Sequence[str], level: str, program_input: ProgramInput, *, note
         streams = {name: (place / name).read_bytes() for name in STREAMS}
         return _Outcome(code, streams['stdout'], _without_ours(streams['stderr']), end_record.get('raised', ''),
                         end_record.get('seconds', 0.0), _results(place / 'results.jsonl'),
-                        values.read_bytes() if values.exists() else b'', (place / TENSORFLOW).exists(),
+                        values.read_bytes() if values.exists() else b'', (place / FUSES_OPS).exists(),
                         output_by_thread.read_streams(place, streams))
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -293,7 +293,7 @@ def _without_frames(text: bytes) -> bytes:
 def _at_level(level: str, plain: _Outcome, watched: _Outcome) -> RunDifference | None:
     """The first difference at a level; where TensorFlow computes node by node, one in the last bits is reported as such."""
     difference = _first_difference(level, plain, watched)
-    if difference is None or level not in _STEPPED or not plain.tensorflow:
+    if difference is None or level not in _STEPPED or not plain.fuses_ops:
         return difference
     near = _Near(level, plain, watched)
     far = _first_difference(level, plain, watched, near)

@@ -10,19 +10,21 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
 from pyfuncdbg.hooks.call import Kind
-from pyfuncdbg.hosts import await_imports
+from pyfuncdbg.hosts import FRAMEWORKS, await_imports
 from pyfuncdbg.hosts.framework_import import ImportWatch
+from pyfuncdbg.hosts.interception.framework import Framework
+from pyfuncdbg.hosts.interception.result_source import GET_NEXT, Leaves, session_fetches
 from pyfuncdbg.hosts.numpy.ops.data.parallel import THREAD as DATA_THREAD
 from pyfuncdbg.ui.commands.programs import run_script
 from pyfuncdbg.ui.commands.programs.output_by_thread import OutputRecorder
-from pyfuncdbg.ui.commands.programs.result_list import GET_NEXT
 
 LEVELS = ('plain', 'hooks', 'capture', 'recording', 'ops', 'debugger')
 """Degrees of watching, each more than the one before; the debugger has a breakpoint whose condition is never true."""
@@ -30,15 +32,8 @@ SMALL, KEPT = 64 << 10, 16 << 20
 """Bytes of a small value, and of the largest that is kept, so that it can be told which element differs and by how much."""
 MOST = 256 << 20
 """Bytes of all that are kept; large ones leave half of it to small ones."""
-TENSORFLOW = 'tensorflow'
-"""File that says that the program has imported the real TensorFlow."""
-_IN_TENSORFLOW = (('client.session', 'BaseSession.run', 'Session.run'),
-                  ('eager.polymorphic_function.polymorphic_function', 'Function.__call__', ''),
-                  ('eager.backprop', 'GradientTape.gradient', 'GradientTape.gradient'),
-                  ('data.ops.iterator_ops', 'OwnedIterator._next_internal', GET_NEXT),
-                  ('ops.script_ops', 'py_func_common', 'numpy_function'),
-                  ('ops.gen_script_ops', 'eager_py_func', 'py_function'))
-"""Modules of TensorFlow, what in them gives results, and what these are called; '' for the name of the function."""
+FUSES_OPS = 'fuses-ops'
+"""File that says that the program has imported a framework which computes several ops in one go."""
 
 
 def main() -> None:
@@ -110,6 +105,7 @@ class ResultNotes:
         self._values: BinaryIO = open(place / 'values.bin', 'wb')  # noqa: SIM115
         self._size = 0
         self._listener = OutputRecorder(place)
+        self._leaves_of_framework: list[Leaves] = []
 
     def install(self) -> None:
         """Put ourselves around what gives results; hooks stay out of it, so that without any the program runs as ever."""
@@ -119,45 +115,48 @@ class ResultNotes:
         from pyfuncdbg.hosts.numpy.runtime.functions.function import Function
         from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
         self._listener.install()
-        self._around(Session, 'run', lambda args: ('Session.run', _fetch_names(args)))
+        self._around(Session, 'run', session_fetches)
         self._around(Function, '__call__', lambda args: (getattr(args[0], '__name__', 'function'), []))
         self._around(GradientTape, 'gradient', lambda args: ('GradientTape.gradient', []))
         for name in ('__next__', 'next', 'get_next'):
             self._around(OwnedIterator, name, lambda args: (GET_NEXT, []))
         self._around(PythonFunction, 'invoke', lambda args: (args[0].name or args[0].op_type, []))
         self._around(PythonFunction, 'call_plainly', lambda args: (args[0].name or args[0].op_type, []))
-        ImportWatch('tensorflow', self._install_in_tensorflow).install()
+        for framework in FRAMEWORKS.values():
+            ImportWatch(framework.name, partial(self._install_in, framework)).install()
 
-    def _install_in_tensorflow(self) -> None:
-        """The same for the real TensorFlow, but for the calls on its own threads, whose order is never the same."""
-        (self._place / TENSORFLOW).touch()
-        for module, path, what in _IN_TENSORFLOW:
-            owner: Any = sys.modules.get(f'tensorflow.python.{module}')
-            *classes, name = path.split('.')
+    def _install_in(self, framework: Framework) -> None:
+        """The same for a framework that the program has imported."""
+        if framework.fuses_ops:
+            (self._place / FUSES_OPS).touch()
+        self._leaves_of_framework.append(framework.load(f'{framework.results}.leaves'))
+        for source in framework.load(f'{framework.results}.RESULT_SOURCES'):
+            owner: Any = sys.modules.get(source.module)
+            *classes, name = source.path.split('.')
             for part in classes:
                 owner = getattr(owner, part, None)
             if hasattr(owner, name):
-                self._around(owner, name, _result_names(what))
+                self._around(owner, name, source.describe)
 
-    def _around(self, owner: Any, name: str, named: Callable[[tuple[Any, ...]], tuple[str, list[str]]]) -> None:
+    def _around(self, owner: Any, name: str, describe: Callable[[tuple[Any, ...]], tuple[str, Sequence[str]]]) -> None:
         original = getattr(owner, name)
 
         def noted(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             if os.getpid() == self._owner:
-                self._note(_element(args), *named(args), result)
+                self._note(_element(args), *describe(args), result)
             return result
         noted.__name__, noted.__qualname__, noted.__doc__ = original.__name__, original.__qualname__, original.__doc__
         noted.__module__ = original.__module__          # AutoGraph converts what is of no module that it knows
         setattr(owner, name, noted)
 
-    def _note(self, element: list[Any] | None, what: str, names: list[str], result: Any) -> None:
-        leaves = list(_leaves(result))
+    def _note(self, element: list[Any] | None, what: str, names: Sequence[str], result: Any) -> None:
+        leaves = list(self._leaves(result))
         if not leaves:
             return
         with self._lock:
             values = [self._described(array) for array in leaves]
-            self._lines.write(json.dumps([threading.current_thread().name, element, what, names, values]) + '\n')
+            self._lines.write(json.dumps([threading.current_thread().name, element, what, list(names), values]) + '\n')
 
     def _described(self, array: np.ndarray) -> list[Any]:
         data = repr(array.tolist()).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes()
@@ -168,34 +167,28 @@ class ResultNotes:
             self._size += self._values.write(data)
         return [hashlib.blake2b(data, digest_size=16).hexdigest(), array.dtype.name, list(array.shape), at]
 
+    def _leaves(self, value: Any) -> Iterator[np.ndarray]:
+        """The arrays in a result: of tensors, arrays and numbers, however nested; symbols of a graph have none."""
+        if isinstance(value, Mapping):
+            for key in value:
+                yield from self._leaves(value[key])
+        elif isinstance(value, list | tuple):
+            for item in value:
+                yield from self._leaves(item)
+        elif isinstance(value, np.ndarray | np.generic | bool | int | float | complex | bytes | str):
+            yield np.asarray(value)
+        elif isinstance(held := getattr(value, '_value', None), np.ndarray | np.generic):
+            yield np.asarray(held)
+        else:
+            found = (leaves(value) for leaves in self._leaves_of_framework)
+            yield from self._leaves(list(next((parts for parts in found if parts is not None), ())))
+
     def flush(self) -> None:
         """Write what is held back."""
         self._listener.flush()
         with self._lock:
             self._lines.flush()
             self._values.flush()
-
-
-def _leaves(value: Any) -> Iterator[np.ndarray]:
-    """The arrays in a result: of tensors, arrays and numbers, however nested; symbols of a graph have none."""
-    if isinstance(value, Mapping):
-        for key in value:
-            yield from _leaves(value[key])
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, np.ndarray | np.generic | bool | int | float | complex | bytes | str):
-        yield np.asarray(value)
-    elif isinstance(held := getattr(value, '_value', None), np.ndarray | np.generic):
-        yield np.asarray(held)
-    elif type(value).__name__ == 'EagerTensor' and hasattr(value, 'numpy'):
-        if value.dtype.name not in ('resource', 'variant'):
-            yield np.asarray(value.numpy())
-    elif hasattr(value, 'has_value') and hasattr(value, 'get_value'):   # an Optional, as Keras's steps give one
-        if bool(value.has_value()):
-            yield from _leaves(value.get_value())
-    elif hasattr(value, '_type_spec') and (nest := sys.modules.get('tensorflow.python.util.nest')) is not None:
-        yield from _leaves(nest.flatten(value, expand_composites=True))     # ragged, sparse, rows of a table
 
 
 def _element(args: tuple[Any, ...]) -> list[Any] | None:
@@ -206,17 +199,3 @@ def _element(args: tuple[Any, ...]) -> list[Any] | None:
     if run is None or index is None or not threading.current_thread().name.startswith(DATA_THREAD):
         return None
     return [run.label, index]
-
-
-def _result_names(what: str) -> Callable[[tuple[Any, ...]], tuple[str, list[str]]]:
-    """The label of results and their names, by the arguments of the function that gave them."""
-    if what == 'Session.run':
-        return lambda args: (what, _fetch_names(args))
-    return lambda args: (what or str(getattr(args[0], '_name', 'function')), [])
-
-
-def _fetch_names(args: tuple[Any, ...]) -> list[str]:
-    """Names of what a Session.run was asked for, as far as they are plain to see."""
-    fetches = args[1] if len(args) > 1 else None
-    listed = fetches if isinstance(fetches, list | tuple) else [fetches]
-    return [str(getattr(item, 'name', item if isinstance(item, str) else '')) for item in listed][:1000]

@@ -14,9 +14,10 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.program_line import NOWHERE
+from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
-from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.source_map import place
-from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import CAUSE, ErrorCauses
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.raised_errors import CAUSE
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import ErrorCauses
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 

@@ -23,10 +23,10 @@ import numpy as np
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.program_line import NOWHERE, program_line
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, STATELESS
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import closure_variables
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE, program_line
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts

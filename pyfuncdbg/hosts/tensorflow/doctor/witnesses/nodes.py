@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any
 
 from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, output_shape_facts
+from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import callers_in
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 
 _MOST = 2_000
 

@@ -14,7 +14,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _MOST = 4096

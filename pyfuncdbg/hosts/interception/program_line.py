@@ -1,14 +1,15 @@
-"""The program's line behind an object of TensorFlow's, from the stack of its thread."""
+"""The program's line behind an object of a framework's, from the stack of its thread."""
 from __future__ import annotations
 
 from types import CodeType, FrameType
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.own_files import is_library, is_machinery
+from pyfuncdbg.hooks.own_files import is_cell_runner, is_library, is_machinery
 from pyfuncdbg.hooks.source_map import place
 
 NOWHERE = Frame('', 0, '')
 _MOST = 1 << 12
+_DEEPEST = 64
 _BETWEEN, _PROGRAM, _LIBRARY = range(3)
 _file_kinds: dict[str, int] = {}
 """Kinds of files, by name: between program and function, the program's, a library's."""
@@ -34,6 +35,16 @@ def program_line(frame: FrameType | None) -> Frame | None:
             library_line = library_line or line
         frame = frame.f_back
     return library_line
+
+
+def program_frames(frame: FrameType | None) -> tuple[Frame, ...]:
+    """The program's frames on a stack from a frame on outwards, innermost last."""
+    frames: list[Frame] = []
+    while frame is not None and len(frames) < _DEEPEST and not is_cell_runner(frame.f_code):
+        if not is_machinery(frame.f_code.co_filename):
+            frames.append(place(frame))
+        frame = frame.f_back
+    return tuple(reversed(frames))
 
 
 def _file_kind(filename: str) -> int:

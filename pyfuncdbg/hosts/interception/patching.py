@@ -1,4 +1,4 @@
-"""Patches: attributes of TensorFlow that are replaced while it is watched, and restored exactly.
+"""Patches: attributes of a framework that are replaced while it is watched, and restored exactly.
 
 The attachment makes and restores them, on the thread that attaches or detaches.
 """
@@ -6,24 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyfuncdbg.hooks.own_files import is_own_file
-
 _ABSENT: Any = object()
-
-
-def drop_outermost_frame(error: BaseException) -> None:
-    """Drop the outermost frame of an exception's traceback: that of a replacement that passes it on by a bare `raise`."""
-    if error.__traceback__ is not None:
-        error.__traceback__ = error.__traceback__.tb_next
-
-
-def drop_leading_own_frames(error: BaseException) -> None:
-    """Drop our frames from the start of an exception's traceback."""
-    entry = error.__traceback__
-    while entry is not None and is_own_file(entry.tb_frame.f_code.co_filename):
-        entry = entry.tb_next
-    if entry is not None:
-        error.__traceback__ = entry
 
 
 class Patches:
