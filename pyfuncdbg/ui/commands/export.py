@@ -64,7 +64,7 @@ def _archive(job: ExportJob) -> Written:
 
 
 FORMATS = {
-    'chrome': ExportFormat('.json', 'timeline for Perfetto and chrome://tracing', _text(write_chrome_trace)),
+    'chrome': ExportFormat('.trace.json', 'timeline for Perfetto and chrome://tracing', _text(write_chrome_trace)),
     'csv': ExportFormat('.csv', 'a line for each call', _text(write_call_csv)),
     'html': ExportFormat('.html', 'the report, every call and its pictures on one page', write_html_page),
     'json': ExportFormat('.json', 'one object: info, and calls with their values', _text(write_json)),
