@@ -15,12 +15,13 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
 from pyfuncdbg.hosts.framework_import import ImportWatch
 from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK as TENSORFLOW
+from pyfuncdbg.hosts.torch.framework import FRAMEWORK as TORCH
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.diagnosis import Doctor
     from pyfuncdbg.hooks.facts import Fact
 
-FRAMEWORKS = {framework.name: framework for framework in (TENSORFLOW,)}
+FRAMEWORKS = {framework.name: framework for framework in (TENSORFLOW, TORCH)}
 """What pyfuncdbg attaches to, by name of the framework's package."""
 for _framework in FRAMEWORKS.values():
     declare_framework(_framework.packages, _framework.modules, _framework.folder)

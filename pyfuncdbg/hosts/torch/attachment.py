@@ -1,0 +1,50 @@
+"""Attachment to the imported PyTorch, which can be undone.
+
+`pyfuncdbg.attach` makes it, or the import of PyTorch under `pyfuncdbg run`; on that thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.host import HOSTS
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.torch.host import TorchHost
+from pyfuncdbg.hosts.torch.python_calls.autograd_functions import AutogradFunctions
+from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.runs import Runs
+from pyfuncdbg.hosts.torch.torch_parts import parts
+
+
+class TorchAttachment:
+    """The installation of hooks in PyTorch.
+
+    Args:
+        examine: Look for faults of PyTorch's own, too.
+
+    Raises:
+        AttachError: PyTorch is of another version or not complete; nothing was changed.
+    """
+
+    def __init__(self, examine: bool = False) -> None:
+        torch_parts = parts()
+        host = TorchHost(torch_parts)
+        runs = Runs(host)
+        self._calls = PythonCalls(torch_parts, runs)
+        self._patches = Patches()
+        try:
+            AutogradFunctions(torch_parts, host, self._calls).install(self._patches)
+            HOSTS[host.name] = host
+        except BaseException:
+            self._patches.restore()
+            raise
+
+    def facts(self) -> Iterable[Fact]:
+        """Facts found by the examination so far."""
+        return ()
+
+    def remove(self) -> None:
+        """Put PyTorch back as it was. Calls under way end as they began."""
+        self._calls.on = False
+        self._patches.restore()
+        HOSTS.pop(TorchHost.name, None)

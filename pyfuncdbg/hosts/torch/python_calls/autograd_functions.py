@@ -1,0 +1,93 @@
+"""Calls of `autograd.Function` classes: their forward. On the thread of each call."""
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
+from pyfuncdbg.hosts.torch.host import TorchHost
+from pyfuncdbg.hosts.torch.python_calls.argument_layout import ArgumentLayout
+from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction, is_program_function
+from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+FUNCTION = 'autograd.Function'
+CALL = 'pyfuncdbg'
+"""Key in the metadata of a backward node: the id of the call that it differentiates."""
+_MARK = '_pyfuncdbg_called'
+
+
+class AutogradFunctions:
+    """Dispatcher between `Function.apply` and the program's `forward`."""
+
+    def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls) -> None:
+        self._parts = parts
+        self._host = host
+        self._calls = calls
+        self._apply = parts.native._FunctionBase.__dict__['apply']
+        self._called: weakref.WeakKeyDictionary[type, CalledFunction | None] = weakref.WeakKeyDictionary()
+
+    def install(self, patches: Patches) -> None:
+        """Replace PyTorch's function that leads from Python to its engine."""
+        functions = self._parts.functions
+        python = isinstance(getattr(vars(functions.Function).get('apply'), '__func__', None), FunctionType)
+        patches.replace(functions._SingleLevelFunction if python else functions.Function, 'apply',
+                        classmethod(self._replace_apply()))
+
+    def _replace_apply(self) -> Callable[..., Any]:
+        calls, called_by_class, bind = self._calls, self._called, self._apply.__get__
+
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            original = bind(None, cls)
+            if not calls.watched:
+                return original(*args, **kwargs)
+            try:
+                called = called_by_class[cls]
+            except KeyError:
+                called = called_by_class[cls] = self._new_called(cls)
+            if called is None:
+                return original(*args, **kwargs)
+            try:
+                return calls.make(called, original, args, kwargs, _link_to_node)
+            except BaseException as error:
+                error.__traceback__ = without_own_frames(error.__traceback__)
+                raise
+        return apply
+
+    def _new_called(self, kind: Any) -> CalledFunction | None:
+        """What a class calls; None for one of PyTorch's own."""
+        forward = inspect.getattr_static(kind, 'forward', None)
+        forward = getattr(forward, '__func__', forward)
+        if not isinstance(forward, FunctionType) or not is_program_function(forward):
+            return None
+        parts = self._parts.functions
+        takes_context = kind.setup_context is parts._SingleLevelFunction.setup_context
+        return CalledFunction(kind.__name__, FUNCTION, forward, self._host, takes_context=takes_context,
+                              call_again=partial(self._call_again, weakref.ref(kind)),
+                              traits=Traits(wraps_python=True, has_own_gradient=True))
+
+    def _call_again(self, kind: weakref.ref[Any], layout: ArgumentLayout | None, inputs: list[Any]) -> Sequence[Any]:
+        """Call it past all hooks and without a gradient."""
+        cls = kind()
+        if cls is None:
+            raise ValueError('its class is gone')
+        tensors = [self._host.tensor_like(value) for value in inputs]
+        positional, keywords = layout.arguments(tensors) if layout is not None else (tensors, {})
+        with self._parts.torch.no_grad():
+            result = self._apply.__get__(None, cls)(*positional, **keywords)
+        return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def _link_to_node(call: int, result: Any) -> None:
+    """Note in the backward node of a result which call it differentiates."""
+    for value in result if isinstance(result, (list, tuple)) else (result,):
+        node = getattr(value, 'grad_fn', None)
+        if node is not None:
+            node.metadata[CALL] = call
+            return

@@ -1,0 +1,113 @@
+"""A function of the program that PyTorch calls, with the sites of its calls, one for each line of the program."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from types import FrameType, FunctionType, MethodType
+from typing import Any
+
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.own_files import is_machinery, outside_machinery
+from pyfuncdbg.hooks.patched_code import code_number
+from pyfuncdbg.hooks.source_map import place as place_of
+from pyfuncdbg.hooks.traits import NO_TRAITS, Traits
+from pyfuncdbg.hosts.interception.program_line import program_frames
+from pyfuncdbg.hosts.torch.python_calls.argument_layout import ArgumentLayout
+
+_MOST_PLACES = 4096
+_places: dict[tuple[Any, ...], CallSite] = {}
+"""The first site of each line and function: later ones have its id. They hold no function."""
+CallAgain = Callable[[ArgumentLayout | None, list[Any]], Sequence[Any]]
+"""Calls a function on inputs of a layout, past all hooks."""
+
+
+class Context:
+    """What stands for the `ctx` argument in a site's function, which is no input of a call."""
+
+    def __repr__(self) -> str:
+        return 'ctx'
+
+
+CONTEXT = Context()
+
+
+class CalledFunction:
+    """A function that PyTorch calls.
+
+    Attributes:
+        name, op_type: Of its sites.
+        function: Of its sites: the program's own; a method of `CONTEXT` where PyTorch passes a `ctx`.
+        replacement: The function that a debugger has put in its place; None if it has not.
+    """
+
+    def __init__(self, name: str, op_type: str, function: Any, host: Host, *, takes_context: bool = False,
+                 call_again: CallAgain | None = None, traits: Traits = NO_TRAITS, replaceable: bool = False) -> None:
+        self.name = name
+        self.op_type = op_type
+        self.function = MethodType(function, CONTEXT) if takes_context else function
+        self.replacement: Any = None
+        self._code = function
+        self._host = host
+        self._call_again = call_again
+        self._traits = traits
+        self._replaceable = replaceable
+        self._sites: dict[tuple[Any, ...], CallSite] = {}
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of its positional parameters, without `ctx`."""
+        try:
+            formal = inspect.signature(self.function).parameters.values()
+        except (TypeError, ValueError):
+            return ()
+        return tuple([one.name for one in formal if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)])
+
+    def site(self, frame: FrameType | None, layout: ArgumentLayout | None) -> CallSite:
+        """The site of a call that the program makes in this frame or one outside of it."""
+        line = outside_machinery(frame)
+        key = (line.f_code, line.f_lasti, layout) if line is not None else (None, 0, layout)
+        site = self._sites.get(key)
+        if site is None:
+            if len(self._sites) > _MOST_PLACES:
+                self._sites.clear()
+            site = self._sites[key] = self._new_site(line, layout)
+        return site
+
+    def _new_site(self, frame: FrameType | None, layout: ArgumentLayout | None) -> CallSite:
+        where = place_of(frame)[:2] if frame is not None else ('', 0)
+        names = layout.names if layout is not None else ()
+        key = self.op_type, self.name, code_number(self._code), *where, names
+        place = _places.get(key)
+        if place is None:
+            if len(_places) > _MOST_PLACES:
+                _places.clear()
+            place = _places[key] = CallSite(self.name, self.op_type, 'python', self._host)
+        attrs: dict[str, Any] = {}
+        if layout is not None:
+            attrs['_arguments'] = layout.arguments
+        if self._call_again is not None:
+            attrs['_call'] = partial(self._call_again, layout)
+        if self._replaceable:
+            attrs['_replace'] = self._replace
+        return CallSite(self.name, self.op_type, 'python', self._host, function=self.function,
+                        stack=program_frames(frame), inputs=names, attrs=attrs, same_as=place, traits=self._traits)
+
+    def _replace(self, function: Any) -> None:
+        self.replacement = function
+
+
+def is_program_function(function: Any) -> bool:
+    """Whether a function is the program's or a library's, and not PyTorch's or ours."""
+    while not isinstance(function, FunctionType):
+        inner = getattr(function, 'func', None) or getattr(function, '__func__', None)
+        if inner is None:
+            kind = type(function)
+            call = kind.__dict__.get('__call__')
+            if not isinstance(call, FunctionType):
+                return False
+            inner = call
+        function = inner
+    return not is_machinery(function.__code__.co_filename)
+

@@ -1,0 +1,94 @@
+"""Reading of tensors as arrays. On any thread; no mode of PyTorch's sees it, and nothing is recorded for gradients."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from pyfuncdbg.hooks.value_placeholders import UnknownValue
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+_UNLIKE_NUMPY = {'bfloat16': ('int16', ml_dtypes.bfloat16), 'float8_e4m3fn': ('uint8', ml_dtypes.float8_e4m3fn),
+                 'float8_e5m2': ('uint8', ml_dtypes.float8_e5m2), 'float8_e4m3fnuz': ('uint8', ml_dtypes.float8_e4m3fnuz),
+                 'float8_e5m2fnuz': ('uint8', ml_dtypes.float8_e5m2fnuz)}
+"""Element types that NumPy lacks: by name, the type of PyTorch with their bits, and the type of `ml_dtypes`."""
+
+
+class TensorReader:
+    """Reader of tensors.
+
+    Args:
+        parts: Modules of the imported PyTorch.
+    """
+
+    def __init__(self, parts: TorchParts) -> None:
+        self._tensor: type = parts.torch.Tensor
+        native, torch = parts.native, parts.torch
+        self._no_functions, self._no_dispatch = native.DisableTorchFunction, native._DisableTorchDispatch
+        self._function_modes: Callable[[], int] = native._len_torch_function_stack
+        self._dispatch_modes: Callable[[], int] = native._len_torch_dispatch_stack
+        self._strided = torch.strided
+        self._views = {getattr(torch, name): (getattr(torch, bits), dtype) for name, (bits, dtype) in _UNLIKE_NUMPY.items()
+                       if hasattr(torch, name)}
+
+    def read(self, tensor: Any) -> np.ndarray:
+        """The array that shares the memory of a tensor on the CPU; fast.
+
+        Raises:
+            Exception: PyTorch's, of a tensor that NumPy cannot share: `array` reads it.
+        """
+        if self._function_modes() or self._dispatch_modes():
+            with self._no_functions(), self._no_dispatch():
+                return tensor.detach().numpy()  # type: ignore[no-any-return]
+        return tensor.detach().numpy()  # type: ignore[no-any-return]
+
+    def array(self, tensor: Any) -> np.ndarray | UnknownValue:
+        """The array behind any tensor.
+
+        Returns:
+            A copy where the memory cannot be shared; an `UnknownValue` of a tensor without elements to read.
+        """
+        with self._no_functions(), self._no_dispatch():
+            dtype = tensor.dtype
+            kind = str(dtype).removeprefix('torch.')
+            if tensor.device.type == 'meta' or hasattr(tensor, 'fake_mode'):
+                return UnknownValue(_numpy_type(kind), tuple(map(_length, tensor.shape)), 'a tensor without elements')
+            plain = tensor.detach()
+            if plain.layout is not self._strided:
+                plain = plain.to_dense()
+            if plain.device.type != 'cpu':
+                plain = plain.cpu()
+            if plain.is_quantized:
+                plain = plain.dequantize()
+            view = self._views.get(dtype)
+            if view is not None:
+                return plain.contiguous().view(view[0]).numpy().view(view[1])  # type: ignore[no-any-return]
+            return plain.resolve_conj().resolve_neg().numpy()  # type: ignore[no-any-return]
+
+    def bits_of(self, dtype: np.dtype[Any]) -> tuple[str, Any] | None:
+        """For an element type that NumPy lacks: NumPy's type with its bits, and PyTorch's dtype; None for others."""
+        for torch_type, (_, numpy_type) in self._views.items():
+            if dtype == numpy_type:
+                return f'u{dtype.itemsize}' if dtype.itemsize == 1 else 'i2', torch_type
+        return None
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether a value is a tensor of any class."""
+        return issubclass(type(value), self._tensor)
+
+
+def _numpy_type(name: str) -> np.dtype[Any]:
+    """NumPy's element type of this name; `object` where it has none."""
+    if name in _UNLIKE_NUMPY:
+        return np.dtype(_UNLIKE_NUMPY[name][1])
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return np.dtype(object)
+
+
+def _length(size: Any) -> int:
+    """A length of a shape, -1 for a symbolic one."""
+    return size if type(size) is int else -1

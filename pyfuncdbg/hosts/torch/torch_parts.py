@@ -1,0 +1,114 @@
+"""Modules of the imported PyTorch that the host uses, with a check that each private name is there.
+
+Looked up once by the attachment. Nothing here imports PyTorch.
+"""
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.errors import AttachError
+
+OLDEST = (2, 7)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TorchParts:
+    """Modules of PyTorch, by the names under which it imports them itself.
+
+    Attributes:
+        version: PyTorch's.
+        torch: The package.
+        native: Its C++ functions.
+        functions: `autograd.Function` and its backward node.
+        graph: Nodes of the autograd graph, and the start of a pass.
+        autograd: `backward` and `grad`.
+        custom_ops: `custom_op`.
+        library: `Library`.
+        modules: `nn.Module`.
+        handles: Handles of hooks.
+        compiler: Whether a program is being compiled.
+        modes: Modes that see calls of PyTorch's functions.
+        optimizers: `Optimizer`.
+    """
+
+    version: str
+    torch: Any
+    native: Any
+    functions: Any
+    graph: Any
+    autograd: Any
+    custom_ops: Any
+    library: Any
+    modules: Any
+    handles: Any
+    compiler: Any
+    modes: Any
+    optimizers: Any
+
+
+_MODULES = {
+    'torch': ('torch', 'Tensor float32 default_generator is_grad_enabled'),
+    'native': ('torch._C', '_FunctionBase DisableTorchFunction _DisableTorchDispatch _len_torch_function_stack '
+                           '_len_torch_dispatch_stack _are_functorch_transforms_active _get_dispatch_mode '
+                           '_TorchDispatchModeKey'),
+    'functions': ('torch.autograd.function', 'Function _SingleLevelFunction BackwardCFunction'),
+    'graph': ('torch.autograd.graph', '_engine_run_backward'),
+    'autograd': ('torch.autograd', '_engine_run_backward'),
+    'custom_ops': ('torch._library.custom_ops', 'CustomOpDef OPDEFS'),
+    'library': ('torch.library', 'Library'),
+    'modules': ('torch.nn.modules.module', 'Module'),
+    'handles': ('torch.utils.hooks', 'RemovableHandle'),
+    'compiler': ('torch.compiler', 'is_compiling'),
+    'modes': ('torch.overrides', 'TorchFunctionMode'),
+    'optimizers': ('torch.optim.optimizer', 'Optimizer'),
+}
+_MEMBERS = {
+    ('functions', 'Function'): 'apply forward backward setup_context',
+    ('functions', 'BackwardCFunction'): 'apply',
+    ('custom_ops', 'CustomOpDef'): 'register_kernel register_autograd',
+    ('library', 'Library'): 'impl',
+    ('modules', 'Module'): '__call__ register_forward_hook register_forward_pre_hook register_full_backward_hook '
+                           'register_full_backward_pre_hook',
+    ('torch', 'Tensor'): 'register_hook register_post_accumulate_grad_hook _is_view',
+}
+"""What a class has to have, by the name of its module and its own."""
+
+
+def parts() -> TorchParts:
+    """The parts of the PyTorch that this process has imported.
+
+    Raises:
+        AttachError: None is imported, or it is of another version or not complete.
+    """
+    package = sys.modules.get('torch')
+    if package is None:
+        raise AttachError('torch is not imported')
+    where = getattr(package, '__file__', None) or 'of no file'
+    version = str(getattr(package, '__version__', None) or '')
+    broken = f'the imported torch ({where}) is not complete'
+    if not version:
+        raise AttachError(f'{broken}: it has no __version__')
+    numbers = tuple([int(number) for number in version.split('+')[0].split('.')[:2] if number.isdigit()])
+    if len(numbers) != 2 or numbers < OLDEST:
+        raise AttachError(f'PyTorch {version} is not supported, expected {OLDEST[0]}.{OLDEST[1]} or newer')
+    modules = {part: _checked_module(part, broken if numbers < (2, 15) else f'PyTorch {version} is not supported')
+               for part in _MODULES}
+    return TorchParts(version=version, **modules)
+
+
+def _checked_module(part: str, complaint: str) -> Any:
+    """One module with all that is used of it."""
+    name, attributes = _MODULES[part]
+    module = sys.modules.get(name)
+    if module is None:
+        raise AttachError(f'{complaint}: it has not loaded {name}')
+    missing = [attribute for attribute in attributes.split() if not hasattr(module, attribute)]
+    if missing:
+        raise AttachError(f'{complaint}: {name} has no {missing[0]}')
+    for (owner, kind), members in _MEMBERS.items():
+        absent = [member for member in members.split() if owner == part and not hasattr(getattr(module, kind), member)]
+        if absent:
+            raise AttachError(f'{complaint}: {name}.{kind} has no {absent[0]}')
+    return module
