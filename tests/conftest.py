@@ -49,6 +49,9 @@ for name in ('SIGHUP', 'SIGINT', 'SIGQUIT'):
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
         signal.signal(getattr(signal, name), signal.default_int_handler if name == 'SIGINT' else signal.SIG_DFL)
 
+FRAMEWORKS = {'tensorflow': 'TensorFlow', 'torch': 'PyTorch'}
+"""The frameworks that tests are marked with, and their titles."""
+
 
 def pytest_configure() -> None:
     stale = [module for module in COMPILED if module.stat().st_mtime < max(
@@ -65,11 +68,12 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if importlib.util.find_spec('tensorflow') is None:
-        absent = pytest.mark.skip(reason="needs the real TensorFlow: pip install '.[tensorflow]'; .ci/run does so")
-        for item in items:
-            if item.get_closest_marker('tensorflow'):
-                item.add_marker(absent)
+    for name, title in FRAMEWORKS.items():
+        if importlib.util.find_spec(name) is None:
+            absent = pytest.mark.skip(reason=f"needs the real {title}: pip install '.[{name}]'; .ci/run does so")
+            for item in items:
+                if item.get_closest_marker(name):
+                    item.add_marker(absent)
 
 
 @pytest.fixture(scope='session', autouse=True)

@@ -44,8 +44,9 @@ ALLOWED = {
     'hosts.numpy.ops': 'hosts.numpy.runtime hosts.numpy.graph hooks errors',
     'hosts.numpy.runtime': 'hosts.numpy.graph hooks errors',
     'hosts.numpy.graph': 'hooks errors',
-    'hosts': 'hosts.tensorflow hosts.interception hooks errors',        # attaches them
+    'hosts': 'hosts.tensorflow hosts.torch hosts.interception hooks errors',        # attaches them
     'hosts.tensorflow': 'hosts.interception hooks errors',
+    'hosts.torch': 'hosts.interception hooks errors',
     'hosts.interception': 'hooks errors',
     'observers': '',
     'observers.debug': 'observers.record hooks errors',
@@ -73,6 +74,7 @@ SUBFOLDERS = {
                            'execution',
     'hosts.numpy.graph': 'proto definitions types',
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
+    'hosts.torch': 'doctor python_calls',
     'observers.debug': 'replay comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines '
                        'stops conditions',
     'observers.record': 'flight transfer index log snapshots sources',
@@ -620,7 +622,8 @@ def test_nothing_swallows_every_exception_without_a_reason() -> None:
 
 
 def test_locks_of_the_program_are_free_in_a_forked_child() -> None:
-    rooms = {'tf', *NUMPY.split(), 'hosts', 'hosts.tensorflow', 'hosts.interception', 'hooks', *OBSERVERS.split(), 'session'}
+    rooms = {'tf', *NUMPY.split(), 'hosts', 'hosts.tensorflow', 'hosts.torch', 'hosts.interception', 'hooks',
+             *OBSERVERS.split(), 'session'}
     assert not [complaint for path in sources() if (name := name_of(path)) != 'pyfuncdbg/hooks/locks.py'
                 if room_of(name.removesuffix('.py').replace('/', '.')) in rooms
                 for complaint in fragile_locks(path.read_text(), name)]

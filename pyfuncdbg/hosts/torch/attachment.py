@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.autograd_functions import AutogradFunctions
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
-from pyfuncdbg.hosts.torch.runs import Runs
+from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import parts
 
 
@@ -29,7 +29,7 @@ class TorchAttachment:
     def __init__(self, examine: bool = False) -> None:
         torch_parts = parts()
         host = TorchHost(torch_parts)
-        runs = Runs(host)
+        runs = ThreadRuns(host)
         self._calls = PythonCalls(torch_parts, runs)
         self._patches = Patches()
         try:

@@ -101,11 +101,11 @@ class TorchHost:
 
     def _replacement(self, array: np.ndarray, like: Any) -> Any:
         """A tensor with other elements on the device of another one, and with its gradient function."""
-        native = self._parts.native
-        with native.DisableTorchFunction():
-            new = self.tensor(array, like.dtype).to(like.device)
-            if not like.requires_grad or not self._parts.torch.is_grad_enabled():
-                return new
+        new = self.tensor(array, like.dtype).to(like.device)
+        if not like.requires_grad:
+            return new
+        # Within the `forward` of a function nothing is recorded, but its arguments are from outside of it.
+        with self._parts.native.DisableTorchFunction(), self._parts.torch.enable_grad():
             return _replaced_function(self._parts)(like, new)
 
     def tensor(self, value: Any, dtype: Any = None) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 _LAYOUT = 24
-"""Bytes of `get_state` before the words of the Mersenne Twister, each in eight bytes: seed, words left, seeded, next word."""
+"""Bytes of `get_state` before the words of the Mersenne Twister, eight for each: seed, words left, seeded, next word."""
 _WORDS = 624
 _HEAD = 8
 """Words that are compared to find the place; as many are before it."""

@@ -82,7 +82,7 @@ class TensorReader:
 def _numpy_type(name: str) -> np.dtype[Any]:
     """NumPy's element type of this name; `object` where it has none."""
     if name in _UNLIKE_NUMPY:
-        return np.dtype(_UNLIKE_NUMPY[name][1])
+        return np.dtype(_UNLIKE_NUMPY[name][1])  # type: ignore[no-any-return]
     try:
         return np.dtype(name)
     except TypeError:

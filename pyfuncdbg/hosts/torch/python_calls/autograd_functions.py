@@ -12,8 +12,8 @@ from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
-from pyfuncdbg.hosts.torch.python_calls.argument_layout import ArgumentLayout
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction, is_program_function
+from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -72,7 +72,7 @@ class AutogradFunctions:
                               call_again=partial(self._call_again, weakref.ref(kind)),
                               traits=Traits(wraps_python=True, has_own_gradient=True))
 
-    def _call_again(self, kind: weakref.ref[Any], layout: ArgumentLayout | None, inputs: list[Any]) -> Sequence[Any]:
+    def _call_again(self, kind: weakref.ref[Any], layout: NestedArguments | None, inputs: list[Any]) -> Sequence[Any]:
         """Call it past all hooks and without a gradient."""
         cls = kind()
         if cls is None:

@@ -1,4 +1,4 @@
-"""A function of the program that PyTorch calls, with the sites of its calls, one for each line of the program."""
+"""A function of the program that PyTorch calls, with the sites of its calls."""
 from __future__ import annotations
 
 import inspect
@@ -14,23 +14,23 @@ from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hooks.source_map import place as place_of
 from pyfuncdbg.hooks.traits import NO_TRAITS, Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
-from pyfuncdbg.hosts.torch.python_calls.argument_layout import ArgumentLayout
+from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 
 _MOST_PLACES = 4096
 _places: dict[tuple[Any, ...], CallSite] = {}
 """The first site of each line and function: later ones have its id. They hold no function."""
-CallAgain = Callable[[ArgumentLayout | None, list[Any]], Sequence[Any]]
+CallAgain = Callable[[NestedArguments | None, list[Any]], Sequence[Any]]
 """Calls a function on inputs of a layout, past all hooks."""
 
 
-class Context:
-    """What stands for the `ctx` argument in a site's function, which is no input of a call."""
+class ContextArgument:
+    """The `ctx` argument of a site's function, which is no input of a call."""
 
     def __repr__(self) -> str:
         return 'ctx'
 
 
-CONTEXT = Context()
+CONTEXT = ContextArgument()
 
 
 class CalledFunction:
@@ -64,7 +64,7 @@ class CalledFunction:
             return ()
         return tuple([one.name for one in formal if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)])
 
-    def site(self, frame: FrameType | None, layout: ArgumentLayout | None) -> CallSite:
+    def site(self, frame: FrameType | None, layout: NestedArguments | None) -> CallSite:
         """The site of a call that the program makes in this frame or one outside of it."""
         line = outside_machinery(frame)
         key = (line.f_code, line.f_lasti, layout) if line is not None else (None, 0, layout)
@@ -75,7 +75,7 @@ class CalledFunction:
             site = self._sites[key] = self._new_site(line, layout)
         return site
 
-    def _new_site(self, frame: FrameType | None, layout: ArgumentLayout | None) -> CallSite:
+    def _new_site(self, frame: FrameType | None, layout: NestedArguments | None) -> CallSite:
         where = place_of(frame)[:2] if frame is not None else ('', 0)
         names = layout.names if layout is not None else ()
         key = self.op_type, self.name, code_number(self._code), *where, names

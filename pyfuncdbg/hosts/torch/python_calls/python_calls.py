@@ -10,9 +10,9 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.call_frames import mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
-from pyfuncdbg.hosts.torch.python_calls.argument_layout import ArgumentLayout, flatten
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
-from pyfuncdbg.hosts.torch.runs import Runs
+from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments, flatten
+from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 NoteCall = Callable[[int, Any], None]
@@ -26,7 +26,7 @@ class PythonCalls:
         on: Whether PyTorch is attached; otherwise calls are passed on unwatched.
     """
 
-    def __init__(self, parts: TorchParts, runs: Runs) -> None:
+    def __init__(self, parts: TorchParts, runs: ThreadRuns) -> None:
         self.on = True
         self._runs = runs
         native = parts.native
@@ -81,7 +81,7 @@ def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *i
 
 
 @mark_function_caller
-def _call_nested(original: Callable[..., Any], layout: ArgumentLayout, *inputs: Any) -> Any:
+def _call_nested(original: Callable[..., Any], layout: NestedArguments, *inputs: Any) -> Any:
     positional, keywords = layout.arguments(inputs)
     return original(*positional, **keywords)
 

@@ -10,7 +10,7 @@ from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.torch.host import TorchHost
 
 
-class Runs:
+class ThreadRuns:
     """The active runs, by thread.
 
     Attributes:

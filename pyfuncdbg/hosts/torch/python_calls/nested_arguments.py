@@ -9,8 +9,8 @@ NESTED = frozenset((list, tuple, dict))
 _DEEPEST = 8
 
 
-class ArgumentLayout:
-    """How the inputs of a call make up its arguments.
+class NestedArguments:
+    """Structure of the arguments of a call, whose leaves are its inputs.
 
     Attributes:
         names: Of each input: 'samples[1][0]', 'scale' of a keyword.
@@ -29,7 +29,7 @@ class ArgumentLayout:
                 {name: _filled(shape, remaining) for name, shape in self._keywords.items()})
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ArgumentLayout) and self.names == other.names and (
+        return isinstance(other, NestedArguments) and self.names == other.names and (
             self._positional == other._positional and self._keywords == other._keywords)
 
     def __hash__(self) -> int:
@@ -37,7 +37,7 @@ class ArgumentLayout:
 
 
 def flatten(args: Sequence[Any], kwargs: Mapping[str, Any],
-            parameters: Sequence[str]) -> tuple[ArgumentLayout | None, list[Any]]:
+            parameters: Sequence[str]) -> tuple[NestedArguments | None, list[Any]]:
     """The inputs that arguments consist of, with their layout; None for arguments that are not nested.
 
     Args:
@@ -51,7 +51,7 @@ def flatten(args: Sequence[Any], kwargs: Mapping[str, Any],
     positional = tuple([_shape(value, parameters[i] if i < len(parameters) else f'in{i}', inputs, names, 0)
                         for i, value in enumerate(args)])
     keywords = {name: _shape(value, name, inputs, names, 0) for name, value in kwargs.items()}
-    return ArgumentLayout(positional, keywords, names), inputs
+    return NestedArguments(positional, keywords, names), inputs
 
 
 _LEAF = None
