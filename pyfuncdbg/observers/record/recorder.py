@@ -29,6 +29,7 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record import fork, recording_switch
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
+from pyfuncdbg.observers.record.log.log_segments import USUAL_SEGMENT, LogLimits, check_segment
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, Running, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
@@ -127,7 +128,7 @@ class Recorder:
 
     def __init__(self, path: str | os.PathLike[str], *, budget: int = 256 << 20, full_limit: int = 64 << 10,
                  level: str = 'stats', every: int = 1, ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee',
-                 exist: Exist = 'error') -> None:
+                 exist: Exist = 'error', segment: int = USUAL_SEGMENT) -> None:
         """Prepare; nothing is written before `start`.
 
         Args:
@@ -143,17 +144,20 @@ class Recorder:
             capture: What calls print is recorded and printed; 'only' recorded; or with 'off' only printed.
             exist: What to do if `path` exists: 'error', unless it is an empty folder; 'number' takes the first free of
                 NAME-2.pfd, NAME-3.pfd, ...; 'replace' removes a trace there, and nothing else.
+            segment: Bytes from which on the log of a process goes on in another file.
 
         Raises:
-            TraceError: The budget, the level or `exist` is none.
+            TraceError: The budget, the level, the segment or `exist` is none.
         """
         check_budget(budget)
+        check_segment(segment)
         policy = recording_policy(level, full_limit, ops, every)
         if exist not in EXIST:
             raise TraceError(f'exist={exist!r}: expected one of {", ".join(map(repr, EXIST))}')
         self.path = Path(path)
         self._exist: Exist = exist
         self.budget = budget
+        self._segment = segment
         self._policy = policy
         self.summaries = level == 'stats' and not policy.full_limit and not policy.is_selective
         """For hosts: counts of a graph node's values are enough."""
@@ -335,8 +339,8 @@ class Recorder:
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
         trace_folder.check_identity(self.path, self._identity)
-        self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots,
-                              self._policy.facts(self.budget), self._notices, lambda: hooks.remove(self))
+        self._writer = Writer(self.path, LogLimits(self.budget - self._queue_limit, self._segment), self._backlog,
+                              self._snapshots, self._policy.facts(self.budget), self._notices, lambda: hooks.remove(self))
         if thread:
             self._writer.start()
             self._backlog.mark = self._backlog.usual_mark

@@ -152,7 +152,7 @@ class Trace:
     def share_read(self) -> float:
         """The share of the logs that is read: 1.0, unless the last `refresh` has stopped for want of patience."""
         unread = self._index.unread
-        return 1.0 if not unread else 1 - unread / (unread + sum(log.position for log in list(self._index.logs.values())))
+        return 1.0 if not unread else 1 - unread / (unread + sum(log.nbytes for log in list(self._index.logs.values())))
 
     def _renew(self) -> None:
         self._index.clear()
@@ -193,7 +193,8 @@ class Trace:
             if (reader := index.readers.get(process)) is not None:
                 nbytes += reader.size
                 if reader.stop_reason:
-                    damage.append(f'{reader.path.name}: {reader.stop_reason} at byte {log.position} of {reader.size}')
+                    name, offset, length = reader.locate(log.position)
+                    damage.append(f'{name}: {reader.stop_reason} at byte {offset} of {length}')
         first, runs = logs[0] if logs else LogState(), self._reading.run_counts()
         return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
                          max([log.last for log in logs], default=0) / 1e9, tuple([log.pid for log in logs]),

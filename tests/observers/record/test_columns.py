@@ -148,8 +148,8 @@ def test_reading_that_is_broken_off_goes_on_where_it_was(tmp_path: Path, monkeyp
             recorder.flush()
     whole = LogReader.frames
     for after in range(1, 40, 6):
-        def frames(self: LogReader, start: int, after: int = after) -> Iterator[LogFrame]:
-            for number, frame in enumerate(whole(self, start)):
+        def frames(self: LogReader, start: int, base: int = 0, after: int = after) -> Iterator[LogFrame]:
+            for number, frame in enumerate(whole(self, start, base)):
                 if number == after:
                     raise KeyboardInterrupt
                 yield frame

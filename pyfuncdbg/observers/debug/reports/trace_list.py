@@ -12,7 +12,8 @@ from typing import Any
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.observers.record.index.indexing import Progress
-from pyfuncdbg.observers.record.log.trace_folder import Manifest, logs, recording_process
+from pyfuncdbg.observers.record.log.log_names import logs
+from pyfuncdbg.observers.record.log.trace_folder import Manifest, recording_process
 from pyfuncdbg.observers.record.log.trace_folders import traces_in
 from pyfuncdbg.observers.record.records import UNCAUGHT
 from pyfuncdbg.observers.record.trace import Trace
@@ -94,6 +95,6 @@ def _entry(path: Path, manifest: Manifest | TraceError, progress: Progress | Non
 def size_of(path: Path) -> int:
     """Bytes of a trace's logs."""
     try:
-        return sum(log.lstat().st_size for _, log in logs(path))
+        return sum(log.nbytes for log in logs(path))
     except (TraceError, OSError):               # without the right to look, or gone
         return 0

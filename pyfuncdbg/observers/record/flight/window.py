@@ -12,6 +12,7 @@ from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.record.flight.call_ring import Ring
 from pyfuncdbg.observers.record.log import trace_folder
+from pyfuncdbg.observers.record.log.log_segments import LogLimits
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.trace_folders import create_trace
 from pyfuncdbg.observers.record.log.writer import Writer
@@ -59,7 +60,8 @@ class FlightWindow:
         self.path, is_new = create_trace(path, 'number', budget[0], wall - age - _MARGIN)
         self.path = self.path.resolve()
         try:
-            self.writer = Writer(self.path, budget[1], backlog, ring.calls.snapshots, facts, Notices(), self._break)
+            self.writer = Writer(self.path, LogLimits(budget[1]), backlog, ring.calls.snapshots, facts, Notices(),
+                                 self._break)
         except OSError:
             trace_folder.remove(self.path, is_new)
             raise

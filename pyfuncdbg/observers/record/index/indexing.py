@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -28,10 +27,12 @@ from pyfuncdbg.observers.record.index.decode import (
 from pyfuncdbg.observers.record.index.state_records import state_number
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
 from pyfuncdbg.observers.record.index.trace_index import Index, LogState, SiteEntry, StaleIndexError, StatePlaces
-from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
+from pyfuncdbg.observers.record.log import columns, log_file, log_names, run_batch
 from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, decode_msgpack, summary_of
 from pyfuncdbg.observers.record.log.columns import Packed
-from pyfuncdbg.observers.record.log.log_file import LogFrame, LogReader
+from pyfuncdbg.observers.record.log.log_file import LogFrame
+from pyfuncdbg.observers.record.log.log_names import ProcessLog
+from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -60,27 +61,31 @@ def update(index: Index, progress: Progress | None = None, patience: float | Non
 
     Raises:
         TraceError: No log can be read.
-        StaleIndexError: A log became shorter.
+        StaleIndexError: A log became shorter, or lost a segment.
     """
     grown, deadline = False, None if patience is None else monotonic() + patience
     index.unread = 0
     failure: TraceError | None = None
-    logs = [(process, path) for process, path in trace_folder.logs(index.path) if process < _MOST_PROCESSES]
+    logs = [log for log in log_names.logs(index.path) if log.process < _MOST_PROCESSES]
     reading = _ReadProgress(progress, logs) if progress is not None else None
-    for process, path in logs:
+    for log in logs:
+        process = log.process
         try:
-            reader = index.readers.get(process) or index.open_log(process, path)
+            reader = index.readers.get(process) or index.open_log(log)
+            if not reader.grow(log):
+                index.close_log(process)
+                raise StaleIndexError(f'{log.path} has lost a segment since it was indexed')
             if deadline is None or not grown or monotonic() < deadline:
                 grown |= _LogIndexing(index, process, reader).run(reading, deadline)
             else:
-                index.unread += max(0, reader.size - index.logs.setdefault(process, LogState()).position)
+                index.unread += max(0, reader.size - index.logs.setdefault(process, LogState()).nbytes)
         except TraceVersionError:
             raise
         except TraceError as error:
             failure = error
             _note_damage(index, process, 0, str(error))
         except OSError as error:                # too many open files, or a disk that fails
-            failure = TraceError(f'{path}: cannot be read: {error.strerror}')
+            failure = TraceError(f'{log.path}: cannot be read: {error.strerror}')
             _note_damage(index, process, 0, str(failure))
     if failure is not None and not index.readers:
         raise failure
@@ -90,21 +95,21 @@ def update(index: Index, progress: Progress | None = None, patience: float | Non
 class _ReadProgress:
     """Progress of reading the logs, reported to a callback."""
 
-    def __init__(self, progress: Progress, logs: list[tuple[int, Path]]) -> None:
+    def __init__(self, progress: Progress, logs: list[ProcessLog]) -> None:
         self._progress = progress
         self._before = self._reported = 0
-        self._total = sum(path.stat().st_size for _, path in logs if path.exists())
+        self._total = sum(path.stat().st_size for log in logs for path in log.segments.values() if path.exists())
 
-    def at(self, position: int) -> None:
-        """So far this log is read."""
-        if self._before + position >= self._reported + _PROGRESS_BYTES:
-            self._reported = self._before + position
+    def at(self, nbytes: int) -> None:
+        """So much of this log is read."""
+        if self._before + nbytes >= self._reported + _PROGRESS_BYTES:
+            self._reported = self._before + nbytes
             self._progress(self._reported, max(self._total, self._reported))
 
-    def end(self, position: int) -> None:
+    def end(self, nbytes: int) -> None:
         """This log is read."""
-        self.at(position)
-        self._before += position
+        self.at(nbytes)
+        self._before += nbytes
 
 
 def _note_damage(index: Index, process: int, position: int, what: str) -> None:
@@ -117,7 +122,7 @@ def _note_damage(index: Index, process: int, position: int, what: str) -> None:
 class _LogIndexing:
     """One pass over the new part of one log."""
 
-    def __init__(self, index: Index, process: int, reader: LogReader) -> None:
+    def __init__(self, index: Index, process: int, reader: SegmentedLog) -> None:
         self.index = index
         self.process = process
         self.reader = reader
@@ -129,32 +134,35 @@ class _LogIndexing:
         self.is_blob_finite = lru_cache(maxsize=4096)(self._is_finite)
 
     def run(self, reading: _ReadProgress | None, deadline: float | None) -> bool:
-        log = self.log
+        log, reader = self.log, self.reader
         start = position = log.position
-        if self.reader.size < start > log_file.HEADER_SIZE:
-            raise StaleIndexError(f'{self.reader.path} is shorter than it was when it was indexed')
+        if start > log_file.HEADER_SIZE and not reader.reaches(start):
+            raise StaleIndexError(f'{reader.locate(start)[0]} is shorter than it was when it was indexed')
         try:
-            for frame in self.reader.frames(start):
+            for frame in reader.frames(start, self._note_gap):
                 try:
                     self._index_frame(frame)
                 except _WRONG as error:
                     self._note_damaged(frame.start, error)
                 position = frame.position + frame.length
                 if reading is not None:
-                    reading.at(position)
+                    reading.at(reader.bytes_before(position))
                 if deadline is not None and monotonic() >= deadline:
-                    self.index.unread += max(0, self.reader.size - position)
+                    self.index.unread += max(0, reader.size - reader.bytes_before(position))
                     break
         finally:                                # reading may fail, or be broken off by Ctrl-C
             self._index_waiting()
-            log.position = position
+            log.position, log.nbytes = position, reader.bytes_before(position)
         if reading is not None:
-            reading.end(position)
+            reading.end(log.nbytes)
         return position != start
 
+    def _note_gap(self, position: int, what: str) -> None:
+        _note_damage(self.index, self.process, position, what)
+
     def _note_damaged(self, position: int, error: Exception) -> None:
-        _note_damage(self.index, self.process, position,
-                     f'{self.reader.path.name}: record at byte {position} cannot be read: {error}')
+        name, offset, _ = self.reader.locate(position)
+        _note_damage(self.index, self.process, position, f'{name}: record at byte {offset} cannot be read: {error}')
 
     def _index_frame(self, frame: LogFrame) -> None:
         if frame.kind == log_file.BLOB:

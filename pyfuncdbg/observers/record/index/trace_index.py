@@ -15,13 +15,14 @@ import numpy as np
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.observers.record.index.tables import call_table, run_table
 from pyfuncdbg.observers.record.log import log_file
-from pyfuncdbg.observers.record.log.log_file import LogReader
-from pyfuncdbg.observers.record.log.trace_folder import Manifest, logs
+from pyfuncdbg.observers.record.log.log_names import ProcessLog, logs
+from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog
+from pyfuncdbg.observers.record.log.trace_folder import Manifest
 
 _PLACE = struct.Struct('<QQQ')
 _MOST_RECENT = 4096
 _MOST_OPEN = 64
-"""Logs of a trace that stay open. A pool that renews its workers leaves thousands, and a process may open 1,024 files."""
+"""Files of a trace that stay open. A pool that renews its workers leaves thousands, and a process may open 1,024 files."""
 
 
 @dataclass(slots=True)
@@ -29,7 +30,8 @@ class LogState:
     """State of indexing of one log.
 
     Attributes:
-        position: Byte up to which it is indexed.
+        position: Place up to which it is indexed.
+        nbytes: Bytes before that place.
         offset: Nanoseconds from its clock to time since the trace began.
         ended: Its closing record was read.
         last: When something happened in it last, in nanoseconds since the trace began.
@@ -39,6 +41,7 @@ class LogState:
     """
 
     position: int = log_file.HEADER_SIZE
+    nbytes: int = 0
     offset: int = 0
     pid: int = 0
     argv: tuple[str, ...] = ()
@@ -167,7 +170,8 @@ class Index:
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path = path
         self.manifest = manifest
-        self.readers: dict[int, LogReader] = {}
+        self.readers: dict[int, SegmentedLog] = {}
+        self._opened = 0
         self._closed = False
         self.clear()
 
@@ -186,7 +190,7 @@ class Index:
         self.damage: dict[tuple[int, int], str] = {}
         self.damage_counts: dict[int, int] = {}
 
-    def reader(self, process: int) -> LogReader:
+    def reader(self, process: int) -> SegmentedLog:
         """The log of a process.
 
         Args:
@@ -202,19 +206,18 @@ class Index:
             raise TraceError(f'{self.path}: the trace is closed')
         reader = self.readers.get(process)
         if reader is None:
-            for number, path in logs(self.path):
-                if number == process:
-                    reader = self.open_log(process, path)
+            for log in logs(self.path):
+                if log.process == process:
+                    reader = self.open_log(log)
         if reader is None:
             raise TraceError(f'{self.path}: the log of process {process} is gone')
         return reader
 
-    def open_log(self, process: int, path: Path) -> LogReader:
+    def open_log(self, log: ProcessLog) -> SegmentedLog:
         """Open the log of a process.
 
         Args:
-            process: Number of the process.
-            path: Of the log.
+            log: Its files.
 
         Returns:
             Its reader, new.
@@ -222,8 +225,20 @@ class Index:
         Raises:
             NotATraceError, TraceVersionError, TraceError: It is no log, from a newer version, or unreadable.
         """
-        made = self.readers[process] = LogReader(path, keep=len(self.readers) < _MOST_OPEN)
-        return made
+        reader = self.readers[log.process] = SegmentedLog(log, self._may_keep)
+        return reader
+
+    def _may_keep(self) -> bool:
+        self._opened += 1
+        return self._opened <= _MOST_OPEN
+
+    def close_log(self, process: int) -> None:
+        """Close the log of a process; it is opened again when it is asked for.
+
+        Args:
+            process: Number of the process.
+        """
+        self.readers.pop(process).close()
 
     def close(self) -> None:
         """Close the logs; closing twice is allowed."""

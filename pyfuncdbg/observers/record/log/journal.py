@@ -16,15 +16,17 @@ from typing import Any
 
 import msgpack
 
+from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.blob_store import BlobStore
 from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
 from pyfuncdbg.observers.record.log.ledger import Ledger
+from pyfuncdbg.observers.record.log.log_names import log_path
+from pyfuncdbg.observers.record.log.log_segments import LogLimits, LogSegments
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Losses, QueuedOutput, losses_of
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
-from pyfuncdbg.observers.record.log.trace_folder import log_path
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
@@ -50,12 +52,12 @@ class Journal:
         sources: The texts that the program has loaded; records that name lines ask it for their numbers.
     """
 
-    def __init__(self, folder: Path, budget: int, facts: dict[str, Any], losses: Losses, notices: Notices) -> None:
+    def __init__(self, folder: Path, limits: LogLimits, facts: dict[str, Any], losses: Losses, notices: Notices) -> None:
         """Create the log.
 
         Args:
             folder: The trace.
-            budget: Bytes on disk, shared by the processes of the trace.
+            limits: Of its size and of its files.
             facts: What the process record says beyond what can be found out here.
             losses: What had no room is added here.
             notices: For the notice to the user that the disk is full.
@@ -73,9 +75,9 @@ class Journal:
         self._reported: dict[str, int] = {}
         self._next_report = 0.0
         self._report_interval = _FIRST_REPORT
-        self._ledger = Ledger(folder, budget)
+        self._ledger = Ledger(folder, limits.budget)
         try:
-            self._log = log_file.LogFile(log_path(folder, self._ledger.process))
+            self._log = LogSegments(log_path(folder, self._ledger.process), limits.segment)
         except OSError:
             self._ledger.abandon()
             raise
@@ -83,8 +85,9 @@ class Journal:
         self._store = BlobStore(self._ledger, self._pieces.extend)
         self.sources = LoadedSources()
         self._reserve = _CLOSING if self._ledger.afford(_CLOSING + log_file.HEADER_SIZE) else 0
+        self._process = _process_record(facts)
         try:
-            self.put(log_file.PROCESS, _process_record(facts))
+            self.put(log_file.PROCESS, self._process)
             self.publish()
             if why := self._ledger.full:
                 raise OSError(why, os.strerror(why))
@@ -114,6 +117,18 @@ class Journal:
             content: What msgpack can write.
         """
         self._put(kind, content, 1)
+
+    def _begin_segment_if_full(self) -> None:
+        """Go on in the next segment, if this one has its size and another can be made."""
+        if not self._log.is_full or not self._ledger.afford(log_file.HEADER_SIZE):
+            return
+        try:
+            self._log.begin_segment()
+        except OSError as error:                # a full disk, too many open files: this one goes on
+            raise_program_error(error)
+            self._ledger.refund(log_file.HEADER_SIZE)
+            return
+        self.put(log_file.PROCESS, self._process)       # for readers that miss an earlier segment; its clocks are the same
 
     def _put(self, kind: int, content: Any, worth: int) -> None:
         self._pending.append((kind, msgpack.packb(content, unicode_errors='surrogatepass'), worth))
@@ -158,6 +173,7 @@ class Journal:
         Raises:
             OSError: As `publish`.
         """
+        self._begin_segment_if_full()
         while True:
             plain = [row if not row.output and row.error is None and len(row.inputs) + len(row.outputs) <= MOST_TENSORS
                      else self._to_plain_data(row) for row in rows]

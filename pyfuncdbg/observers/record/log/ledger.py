@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.observers.record.log.descriptor import Descriptor
-from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, logs
+from pyfuncdbg.observers.record.log.log_names import logs
+from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT
 
 
 class Ledger:
@@ -68,10 +69,10 @@ class Ledger:
         """The totals by the logs, for a ledger that was cut off; grants of others that are not written yet are lost."""
         try:
             trace_logs = logs(self._folder)
-            written = sum(log.lstat().st_size for _, log in trace_logs)
+            written = sum(log.nbytes for log in trace_logs)
         except (OSError, TraceError):
             return self.total, self.process     # nothing more is written to a folder that cannot be read
-        return max(self.spent, written), max([self.process, *(number for number, _ in trace_logs)])
+        return max(self.spent, written), max([self.process, *(log.process for log in trace_logs)])
 
     def _store(self, spent: int, processes: int) -> None:
         os.pwrite(self._file.fileno(), LEDGER_CONTENT.pack(spent, processes), 0)

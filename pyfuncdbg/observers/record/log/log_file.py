@@ -20,7 +20,7 @@ from pyfuncdbg.observers.record.log import disk_room
 from pyfuncdbg.observers.record.log.descriptor import Descriptor, open_regular
 from pyfuncdbg.observers.record.log.read_window import ReadWindow, read_at
 
-VERSION = 6
+VERSION = 7
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
 
 PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE, STATE = range(1, 13)
@@ -328,11 +328,12 @@ class LogReader:
         with self._open() as number:
             return os.fstat(number).st_size
 
-    def frames(self, start: int) -> Iterator[LogFrame]:
+    def frames(self, start: int, base: int = 0) -> Iterator[LogFrame]:
         """Read whole records; stops, and sets `stop_reason`, at the first that is torn or damaged.
 
         Args:
             start: Byte of the first.
+            base: Is added to the places in the records.
 
         Yields:
             Each record.
@@ -341,9 +342,9 @@ class LogReader:
             TraceError: The file cannot be opened again, or was replaced.
         """
         self.stop_reason = ''
-        self.stop_reason = yield from self._frames(start)
+        self.stop_reason = yield from self._frames(start, base)
 
-    def _frames(self, start: int) -> Generator[LogFrame, None, str]:
+    def _frames(self, start: int, base: int = 0) -> Generator[LogFrame, None, str]:
         """Whole records; returns why it stopped before the end of the file, '' if it did not."""
         position = max(start, HEADER_SIZE)
         with self._open() as number:
@@ -360,7 +361,7 @@ class LogReader:
                     _read_payload(window, body, length, kind, checksum)
                 if payload is None:
                     return 'a record is damaged'
-                yield LogFrame(position, kind, payload, body, length)
+                yield LogFrame(base + position, kind, payload, base + body, length)
                 position = body + length
         return ''
 

@@ -1,4 +1,4 @@
-"""The folder of a trace: its manifest, and the names of its logs.
+"""The folder of a trace, with its manifest.
 
 Made by the recorder that starts, joined by forked children, opened by readers.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import stat
 import struct
 import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pyfuncdbg.errors import NoRoomError, NotATraceError, TraceError
 from pyfuncdbg.observers.record.log.descriptor import open_regular
 from pyfuncdbg.observers.record.log.disk_room import FULL
 from pyfuncdbg.observers.record.log.log_file import VERSION, newer_version_error
+from pyfuncdbg.observers.record.log.log_names import logs
 
 MANIFEST = 'manifest.json'
 LEDGER = 'ledger'
@@ -26,7 +27,6 @@ PACKED = '.pfz'
 """Suffix of a packed trace."""
 LEDGER_CONTENT = struct.Struct('<QQ')
 """Bytes granted, processes joined."""
-_LOG_NAME = re.compile(r'(\d{1,10})-(\d{4,9})\.log')
 _LARGEST_MANIFEST = 64 << 10
 _FORMAT = 'pyfuncdbg trace'
 _LATEST = 253_402_300_800.0
@@ -183,7 +183,7 @@ def path_taken_error(path: Path) -> TraceError:
 
 
 def recording_process(path: Path) -> int:
-    """The process that records into a trace: it has a log open for writing.
+    """The process that records into a trace: it has a log, or the ledger, open for writing.
 
     Args:
         path: The folder.
@@ -195,10 +195,11 @@ def recording_process(path: Path) -> int:
     Raises:
         TraceError: The folder cannot be read.
     """
-    for _, log in logs(path):
-        process = int(log.name.partition('-')[0])
+    for log in logs(path):
+        process = int(log.path.name.partition('-')[0])
+        files = *log.segments.values(), path / LEDGER
         try:
-            if any(_writes(f'/proc/{process}/fd/{number}', log) for number in os.listdir(f'/proc/{process}/fd')):
+            if any(_writes(f'/proc/{process}/fd/{number}', files) for number in os.listdir(f'/proc/{process}/fd')):
                 return process
         except PermissionError:
             return process
@@ -207,9 +208,12 @@ def recording_process(path: Path) -> int:
     return 0
 
 
-def _writes(descriptor: str, log: Path) -> bool:
+def _writes(descriptor: str, files: Iterable[Path]) -> bool:
     try:
-        return bool(os.lstat(descriptor).st_mode & stat.S_IWUSR) and os.path.samestat(os.stat(descriptor), log.lstat())
+        if not os.lstat(descriptor).st_mode & stat.S_IWUSR:
+            return False
+        status = os.stat(descriptor)
+        return any(os.path.samestat(status, file.lstat()) for file in files if os.path.lexists(file))
     except OSError:                             # closed meanwhile
         return False
 
@@ -271,52 +275,3 @@ def read_manifest(path: Path) -> Manifest:
         raise TraceError(f'{path / MANIFEST}: cannot be read: {error.strerror}') from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise NotATraceError(f'{path / MANIFEST}: damaged: {error}') from error
-
-
-def log_path(path: Path, process: int) -> Path:
-    """The path for the log of this process.
-
-    Args:
-        path: The folder.
-        process: How many processes record into the trace, this one included.
-
-    Returns:
-        The path.
-    """
-    return path / f'{os.getpid()}-{process:04d}.log'
-
-
-def logs(path: Path) -> list[tuple[int, Path]]:
-    """The logs in a trace.
-
-    Args:
-        path: The folder.
-
-    Returns:
-        Number of the process and path of each, in order.
-
-    Raises:
-        TraceError: The folder cannot be read.
-    """
-    try:
-        names = sorted(os.listdir(path))
-    except OSError as error:
-        raise TraceError(f'{path}: cannot be read: {error.strerror}') from error
-    by_process: dict[int, Path] = {}
-    for name in names:
-        match = _LOG_NAME.fullmatch(name)
-        if match is not None:
-            by_process.setdefault(int(match[2]), path / name)
-    return sorted(by_process.items())
-
-
-def is_log(name: str) -> bool:
-    """Whether a log of a trace could have this name.
-
-    Args:
-        name: Of a file.
-
-    Returns:
-        True for PID-NUMBER.log.
-    """
-    return _LOG_NAME.fullmatch(name) is not None

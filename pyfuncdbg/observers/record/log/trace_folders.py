@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pyfuncdbg.errors import NotATraceError, TraceError
+from pyfuncdbg.observers.record.log.log_names import is_log
 from pyfuncdbg.observers.record.log.trace_folder import (
     LEDGER,
     MANIFEST,
     Manifest,
     create,
     draft_path,
-    is_log,
     read_manifest,
     recording_process,
 )

@@ -19,6 +19,7 @@ from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.log import log_file, run_batch
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.journal import Journal
+from pyfuncdbg.observers.record.log.log_segments import LogLimits
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_output
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
@@ -37,13 +38,13 @@ _ENDING = 1.0
 class Writer:
     """Writer of one log. Every method may be called from any thread; one works at a time."""
 
-    def __init__(self, folder: Path, budget: int, backlog: Backlog, snapshots: Snapshots, facts: dict[str, Any],
+    def __init__(self, folder: Path, limits: LogLimits, backlog: Backlog, snapshots: Snapshots, facts: dict[str, Any],
                  notices: Notices, on_failure: Callable[[], None]) -> None:
         """Create the log.
 
         Args:
             folder: The trace.
-            budget: Bytes on disk, shared by the processes of the trace.
+            limits: Of its size and of its files.
             backlog: Where the rows come from.
             snapshots: Whose memory is given back.
             facts: What the process record says beyond what can be found out here.
@@ -66,7 +67,7 @@ class Writer:
         """Some thread is writing."""
         self._worker: _Worker | None = None
         self._output_lengths: dict[int, int] = {}
-        self._journal = Journal(folder, budget, facts, backlog.losses, notices)
+        self._journal = Journal(folder, limits, facts, backlog.losses, notices)
         backlog.pressure.busy, backlog.pressure.progress = self._is_busy, lambda: self._journal.written
 
     @property

@@ -5,7 +5,6 @@ What unpacks it trusts nothing in it: names, kinds, sizes and checksums are test
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -17,6 +16,7 @@ from pyfuncdbg.errors import NotATraceError, TraceError
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.descriptor import open_regular
 from pyfuncdbg.observers.record.log.log_file import LogReader
+from pyfuncdbg.observers.record.log.log_names import is_log, logs
 from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, MANIFEST, read_manifest
 
 LARGEST_RATIO = 100
@@ -27,7 +27,6 @@ _DISK_SHARE = 0.9
 _MOST_MEMBERS = 10_000
 _CHUNK = 1 << 20
 _DATE = (1980, 1, 1, 0, 0, 0)
-_LOG = re.compile(r'\d{1,10}-\d{4,9}\.log', re.ASCII)
 
 
 def pack_trace(source: Path, target: Path) -> int:
@@ -46,7 +45,7 @@ def pack_trace(source: Path, target: Path) -> int:
     read_manifest(source)
     if process := trace_folder.recording_process(source):
         raise TraceError(f'{source}: process {process} records there; pack it when that has ended')
-    members = [source / MANIFEST, *[path for _, path in trace_folder.logs(source)]]
+    members = [source / MANIFEST, *[path for log in logs(source) for path in log.segments.values()]]
     try:
         with tempfile.NamedTemporaryFile(dir=target.absolute().parent, prefix=f'.{target.name}-', delete=False) as file:
             draft = Path(file.name)
@@ -133,7 +132,7 @@ def _checked_members(source: Path, archive: zipfile.ZipFile, folder: Path) -> li
         raise NotATraceError(f'{source}: no packed trace: there is no {MANIFEST} in it')
     for member in members:
         kind = stat.S_IFMT(member.external_attr >> 16)
-        if not (member.orig_filename == MANIFEST or _LOG.fullmatch(member.orig_filename)) or kind not in (0, stat.S_IFREG):
+        if not (member.orig_filename == MANIFEST or is_log(member.orig_filename)) or kind not in (0, stat.S_IFREG):
             what = 'a link or device' if kind not in (0, stat.S_IFREG, stat.S_IFDIR) else 'a file that is of no trace'
             raise NotATraceError(f'{source}: no packed trace: {member.orig_filename[:80]!r} in it is {what}')
         if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -166,11 +165,12 @@ def _check_trace(source: Path, folder: Path) -> None:
     """Check that the unpacked files begin as those of a trace, and give it its ledger."""
     try:
         read_manifest(folder)
-        logs = trace_folder.logs(folder)
-        for _, path in logs:
-            LogReader(path).close()
+        members = logs(folder)
+        for log in members:
+            for path in log.segments.values():
+                LogReader(path).close()
     except TraceError as error:
         raise NotATraceError(f'{source}: no packed trace: {str(error).rpartition(str(folder))[2].lstrip("/: ")}') from error
-    size = sum(path.stat().st_size for _, path in logs)
-    (folder / LEDGER).write_bytes(LEDGER_CONTENT.pack(size, max([process for process, _ in logs], default=0)))
+    (folder / LEDGER).write_bytes(LEDGER_CONTENT.pack(sum(log.nbytes for log in members),
+                                                      max([log.process for log in members], default=0)))
 

@@ -15,10 +15,13 @@ import numpy as np
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.observers.record.array_bytes import digest, packed_text
-from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
+from pyfuncdbg.observers.record.log import columns, log_file, log_names, run_batch
 from pyfuncdbg.observers.record.log.batch_rows import HIDDEN, state_numbers, take_rows, tensor_keys
 from pyfuncdbg.observers.record.log.call_batch import decode_msgpack, summary_of
-from pyfuncdbg.observers.record.log.log_file import LogFile, LogFrame, LogReader
+from pyfuncdbg.observers.record.log.log_file import LogFrame
+from pyfuncdbg.observers.record.log.log_names import ProcessLog
+from pyfuncdbg.observers.record.log.log_segments import LogSegments
+from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog
 from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, create, read_manifest
 from pyfuncdbg.observers.record.records import TRIMMED
 from pyfuncdbg.observers.record.transfer.redaction import NO_REDACTION, PathRedaction, RecordRedaction, Redaction
@@ -63,7 +66,7 @@ def copy_trace(source: Path, target: Path, ids: Mapping[int, np.ndarray] | None 
     Raises:
         TraceError: The trace cannot be read, or the copy not be made.
     """
-    manifest, logs = read_manifest(source), trace_folder.logs(source)
+    manifest, logs = read_manifest(source), log_names.logs(source)
     if target.exists() or target.is_symlink():
         raise TraceError(f'{target}: exists already; give a path that does not')
     if source.resolve() in target.resolve().parents:
@@ -73,12 +76,12 @@ def copy_trace(source: Path, target: Path, ids: Mapping[int, np.ndarray] | None 
     create(target, manifest.budget, manifest.created)
     try:
         copy = _Copy(ids, redaction)
-        for process, path in logs:
-            copy.look_at(process, path)
-        for process, path in logs:
-            copy.write(process, path, target / path.name)
-        nbytes = sum(path.stat().st_size for _, path in trace_folder.logs(target))
-        (target / LEDGER).write_bytes(LEDGER_CONTENT.pack(nbytes, max(process for process, _ in logs)))
+        for log in logs:
+            copy.look_at(log)
+        for log in logs:
+            copy.write(log, target / f'{log.path.name.partition(".")[0]}.log')
+        nbytes = sum(log.nbytes for log in log_names.logs(target))
+        (target / LEDGER).write_bytes(LEDGER_CONTENT.pack(nbytes, max(log.process for log in logs)))
         return CopiedTrace(str(target), copy.calls, copy.left_out, nbytes, tuple(copy.damage))
     except OSError as error:
         shutil.rmtree(target, ignore_errors=True)
@@ -96,7 +99,7 @@ class _Copy:
         self._redaction = redaction
         self._paths = PathRedaction()
         self._keys: set[bytes] = set()
-        self._blobs: dict[bytes, tuple[Path, int, int]] = {}
+        self._blobs: dict[bytes, tuple[ProcessLog, int, int]] = {}
         self._states: dict[int, set[int]] = {}
         self._fresh: list[tuple[bytes, bytes]] = []
         """Text tensors with another content, to be written before the calls that name them."""
@@ -119,26 +122,27 @@ class _Copy:
         return np.asarray(wanted[at] == ids)
 
     # ------------------------------------------------------------------ first pass
-    def look_at(self, process: int, path: Path) -> None:
+    def look_at(self, source: ProcessLog) -> None:
         """Note which blobs and states the copied calls of a log name, and private names."""
-        reader = LogReader(path)
+        reader = SegmentedLog(source)
         try:
-            for frame in reader.frames(0):
+            for frame in reader.frames(0, lambda position, what: None):
                 try:
-                    self._look_at_frame(process, path, frame)
+                    self._look_at_frame(source, frame)
                 except _WRONG:                  # left out, and reported, by the second pass
                     continue
         finally:
             reader.close()
 
-    def _look_at_frame(self, process: int, path: Path, frame: LogFrame) -> None:
+    def _look_at_frame(self, source: ProcessLog, frame: LogFrame) -> None:
+        process = source.process
         if frame.kind in _CALLS:
             keep = self._kept(process, frame.payload)[1]
             if keep.any() and not self._redaction.values:
                 self._states.setdefault(process, set()).update(state_numbers(frame.payload, keep))
                 self._keys |= tensor_keys(frame.payload, keep, text=not self._redaction.paths)
         elif frame.kind == log_file.BLOB:
-            self._blobs[frame.payload] = path, frame.position + log_file.KEY_SIZE, frame.length - log_file.KEY_SIZE
+            self._blobs[frame.payload] = source, frame.position + log_file.KEY_SIZE, frame.length - log_file.KEY_SIZE
         elif self._redaction.paths and frame.kind in (log_file.PROCESS, log_file.SITE, log_file.SOURCE):
             fields = decode_msgpack(frame.payload)
             self._paths.learn(fields)
@@ -146,15 +150,17 @@ class _Copy:
                 self._paths.add_name(str(fields[4]), 'host')
 
     # ------------------------------------------------------------------ second pass
-    def write(self, process: int, path: Path, target: Path) -> None:
+    def write(self, source: ProcessLog, target: Path) -> None:
         """Write the copy of a log."""
         redact = RecordRedaction(self._redaction, self._paths, self._text_tensor)
-        reader, log = LogReader(path), LogFile(target)
+        reader, log = SegmentedLog(source), LogSegments(target)
         losses: dict[str, int] = {}
         end: bytes | None = None
         before = self.left_out
         try:
-            for frame in reader.frames(0):
+            for frame in reader.frames(0, lambda position, what: self.damage.append(what)):
+                if log.is_full:
+                    log.begin_segment()
                 try:
                     if frame.kind == log_file.DROPPED:
                         losses = _losses(decode_msgpack(frame.payload))
@@ -163,10 +169,11 @@ class _Copy:
                     elif frame.kind == log_file.BLOB:
                         self._copy_blob(reader, frame, log)
                     else:
-                        for kind, payload in self._copied(process, frame, redact):
+                        for kind, payload in self._copied(source.process, frame, redact):
                             log.append(log_file.frame(kind, payload))
                 except _WRONG as error:
-                    self.damage.append(f'{path.name}: record at byte {frame.start} cannot be read: {error}')
+                    name, offset, _ = reader.locate(frame.start)
+                    self.damage.append(f'{name}: record at byte {offset} cannot be read: {error}')
             if self.left_out > before:
                 losses[TRIMMED] = losses.get(TRIMMED, 0) + self.left_out - before
             if losses:
@@ -174,12 +181,12 @@ class _Copy:
             if end is not None:
                 log.append(log_file.frame(log_file.END, end))
             if reader.stop_reason:
-                self.damage.append(f'{path.name}: {reader.stop_reason}')
+                self.damage.append(f'{source.path.name}: {reader.stop_reason}')
         finally:
             reader.close()
             log.close()
 
-    def _copy_blob(self, reader: LogReader, frame: LogFrame, log: LogFile) -> None:
+    def _copy_blob(self, reader: SegmentedLog, frame: LogFrame, log: LogSegments) -> None:
         if frame.payload in self._keys:
             length = frame.length - log_file.KEY_SIZE
             log.append_blob(frame.payload, length, _chunks(reader, frame.position + log_file.KEY_SIZE, length))
@@ -233,8 +240,8 @@ class _Copy:
             if isinstance(place, list):
                 elements = msgpack.unpackb(place[0])
             elif isinstance(place, bytes) and place in self._blobs:
-                path, position, length = self._blobs[place]
-                reader = LogReader(path)
+                source, position, length = self._blobs[place]
+                reader = SegmentedLog(source)
                 try:
                     elements = msgpack.unpackb(reader.read(position, length))
                 finally:
@@ -257,6 +264,6 @@ def _losses(content: Any) -> dict[str, int]:
     return content
 
 
-def _chunks(reader: LogReader, position: int, length: int) -> Iterator[bytes]:
+def _chunks(reader: SegmentedLog, position: int, length: int) -> Iterator[bytes]:
     for start in range(0, length, _CHUNK):
         yield reader.read(position + start, min(_CHUNK, length - start))
