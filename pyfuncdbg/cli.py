@@ -134,7 +134,7 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
         return screen
     _debug(options)
     _tell_at_exit(options)
-    recorded_program.begin(path, program.argv, **recorded_program.recording_options(options, budget))
+    recorded_program.begin(path, program.argv, **recorded_program.recorder_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
 
@@ -147,7 +147,7 @@ def _flown(options: argparse.Namespace, flight: FlightOptions, program: Program,
     path = folder / (f'{program.name}.pfd' if options.record is None else options.record)
     _debug(options)
     _tell_at_exit(options)
-    recorded_program.begin_flight(path, program.argv, flight, **recorded_program.recording_options(options, budget))
+    recorded_program.begin_flight(path, program.argv, flight, **recorded_program.recorder_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
 
@@ -235,7 +235,7 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     from pyfuncdbg.ui.inspector.hosting.host import take_terminal
     take_terminal()
     _debug(options)
-    recorded_program.begin(path, program.argv, **recorded_program.recording_options(options, budget), report=False)
+    recorded_program.begin(path, program.argv, **recorded_program.recorder_options(options, budget), report=False)
     if options.breaks:
         recorded_program.note_unhit()
     if options.against is not None:

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from pyfuncdbg.errors import UsageError, nearest
 from pyfuncdbg.ui.commands.programs.flight_options import add_flight_options
+from pyfuncdbg.ui.commands.programs.recording_options import add_recording_options
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
 _TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
@@ -20,12 +21,7 @@ _FOLDER = "folder to look in (default: this folder, or 'traces' in the configura
 def _run() -> argparse.ArgumentParser:
     parser = _new_parser('run', 'Run a program as python would, and record every wrapped call. The report goes to stderr.',
                      usage='pyfuncdbg run [options] (SCRIPT | -m MODULE) [ARGS ...]')
-    parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
-    parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
-    parser.add_argument('--budget', metavar='SIZE', help='largest size of the trace, such as 256MB')
-    parser.add_argument('--level', metavar='LEVELS', help='what is kept of tensors: none, stats, full; or rules by site or '
-                        "element type, and the first that fits counts: 'loss=full,float64=none,*=stats'")
-    parser.add_argument('--every', metavar='N', help='record each Nth call of a site; the others are counted')
+    add_recording_options(parser)
     parser.add_argument('--signal', action='store_true', help='SIGUSR1 switches the recording off and on again')
     parser.add_argument('--live', action='store_true',
                         help='show calls, rates, memory and health on the full screen while the program runs')

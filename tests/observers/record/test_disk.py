@@ -401,7 +401,7 @@ def test_losses_that_found_no_room_are_told_when_there_is_some(tmp_path, monkeyp
     real = os.write
 
     def full(number, data):
-        if number == recorder._writer._journal._log._file.fileno():
+        if number == recorder._writer._journal._segments.file._file.fileno():
             raise OSError(errno.ENOSPC, 'full')
         return real(number, data)
     monkeypatch.setattr(os, 'write', full)

@@ -446,7 +446,7 @@ def test_a_fork_from_a_signal_handler_below_a_write(tmp_path):
 
     def write(number, data):
         count = real(number, data)
-        if not children and number == recorder._writer._journal._log._file.fileno():
+        if not children and number == recorder._writer._journal._segments.file._file.fileno():
             signal.raise_signal(signal.SIGUSR1)
         return count
     signal.signal(signal.SIGUSR1, fork)

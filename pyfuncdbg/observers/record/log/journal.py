@@ -77,11 +77,11 @@ class Journal:
         self._report_interval = _FIRST_REPORT
         self._ledger = Ledger(folder, limits.budget)
         try:
-            self._log = LogSegments(log_path(folder, self._ledger.process), limits.segment)
+            self._segments = LogSegments(log_path(folder, self._ledger.process), limits.segment)
         except OSError:
             self._ledger.abandon()
             raise
-        self._ledger.watch_disk(self._log.largest_size)
+        self._ledger.watch_disk(self._segments.largest_size)
         self._store = BlobStore(self._ledger, self._pieces.extend)
         self.sources = LoadedSources()
         self._reserve = _CLOSING if self._ledger.afford(_CLOSING + log_file.HEADER_SIZE) else 0
@@ -93,13 +93,13 @@ class Journal:
                 raise OSError(why, os.strerror(why))
         except OSError:
             self.abandon()
-            self._log.path.unlink(missing_ok=True)
+            self._segments.file.path.unlink(missing_ok=True)
             raise
 
     @property
     def written(self) -> int:
         """Bytes written so far, those of a record in the making included."""
-        return self._log.written
+        return self._segments.written
 
     def is_in_place(self) -> bool:
         """Whether the log is where it was created.
@@ -107,7 +107,7 @@ class Journal:
         Returns:
             False if its folder was removed, moved or replaced.
         """
-        return self._log.is_in_place()
+        return self._segments.file.is_in_place()
 
     def put(self, kind: int, content: Any) -> None:
         """Queue a record other than calls for the next `publish`.
@@ -120,10 +120,10 @@ class Journal:
 
     def _begin_segment_if_full(self) -> None:
         """Go on in the next segment, if this one has its size and another can be made."""
-        if not self._log.is_full or not self._ledger.afford(log_file.HEADER_SIZE):
+        if not self._segments.is_full or not self._ledger.afford(log_file.HEADER_SIZE):
             return
         try:
-            self._log.begin_segment()
+            self._segments.begin_segment()
         except OSError as error:                # a full disk, too many open files: this one goes on
             raise_program_error(error)
             self._ledger.refund(log_file.HEADER_SIZE)
@@ -253,7 +253,7 @@ class Journal:
             OSError: As `publish`.
         """
         try:
-            return self._store.write_through(content, self._log.append_blob)
+            return self._store.write_through(content, self._segments.file.append_blob)
         except OSError as error:
             self._require_full(error)
             return None
@@ -299,19 +299,19 @@ class Journal:
 
     def close(self) -> None:
         """Close the files; closing twice is allowed."""
-        self._log.close()
+        self._segments.file.close()
         self._ledger.close()
 
     def abandon(self) -> None:
         """In a forked child: let go of the files without touching what the parent has in them."""
-        self._log.close()
+        self._segments.file.close()
         self._ledger.abandon()
 
     def _append(self, pieces: Sequence[Any]) -> None:
         """Write whole records that were afforded; all or none of them."""
         if pieces:
             try:
-                self._log.append(pieces)
+                self._segments.file.append(pieces)
             except OSError:
                 self._ledger.refund(sum(map(len, pieces)))
                 raise
@@ -319,7 +319,7 @@ class Journal:
     def _append_small(self, pieces: Sequence[Any]) -> bool:
         """Write a record that has room reserved; False on a disk that has none all the same."""
         try:
-            self._log.append(pieces)
+            self._segments.file.append(pieces)
         except OSError as error:
             self._require_full(error)
             return False

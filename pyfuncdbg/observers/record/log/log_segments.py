@@ -4,7 +4,6 @@ Used by the journal, and by copies of a trace, one thread at a time.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,13 +43,14 @@ class LogLimits:
 
 
 class LogSegments:
-    """The end of a log. Each method as of `LogFile`.
+    """The end of a log.
 
     Attributes:
         number: Of the segment that is being written.
+        file: The file of that segment.
     """
 
-    __slots__ = ('_before', '_file', '_first', '_segment', '_written', 'number')
+    __slots__ = ('_before', '_first', '_segment', '_written', 'file', 'number')
 
     def __init__(self, path: Path, segment: int = USUAL_SEGMENT) -> None:
         """Create the first segment.
@@ -65,22 +65,17 @@ class LogSegments:
         self._first = path
         self._segment = segment
         self._before = self._written = self.number = 0
-        self._file = LogFile(path)
-
-    @property
-    def path(self) -> Path:
-        """Path of the segment that is being written."""
-        return self._file.path
+        self.file = LogFile(path)
 
     @property
     def written(self) -> int:
         """Bytes given to the system so far, those of a record in the making included."""
-        return self._written + self._file.written
+        return self._written + self.file.written
 
     @property
     def is_full(self) -> bool:
         """Whether the segment has its size."""
-        return self._file.size >= self._segment and self.number + 1 < MOST_SEGMENTS
+        return self.file.size >= self._segment and self.number + 1 < MOST_SEGMENTS
 
     def begin_segment(self) -> None:
         """Go on in the next segment.
@@ -97,30 +92,17 @@ class LogSegments:
         except OSError:                         # its header had no room
             path.unlink(missing_ok=True)
             raise
-        before, self._file = self._file, following
+        before, self.file = self.file, following
         self.number += 1
         self._before += before.size
         self._written += before.written
         before.close()
 
     def largest_size(self) -> tuple[int, int]:
-        """The size of all segments to which the disk lets it grow."""
-        size, why = self._file.largest_size()
+        """The size of all segments together to which the disk lets them grow, as far as is known.
+
+        Returns:
+            The size in bytes, and the `errno` of what would prevent more.
+        """
+        size, why = self.file.largest_size()
         return self._before + size, why
-
-    def is_in_place(self) -> bool:
-        """Whether the path of the segment still leads to it."""
-        return self._file.is_in_place()
-
-    def append(self, pieces: Sequence[bytes | memoryview]) -> None:
-        """Write whole records; all or nothing stays in the file."""
-        self._file.append(pieces)
-
-    def append_blob(self, key: bytes, length: int, chunks: Iterable[bytes]) -> bool:
-        """Write a blob whose bytes come in pieces."""
-        return self._file.append_blob(key, length, chunks)
-
-    def close(self) -> None:
-        """Close the file; closing twice is allowed."""
-        self._file.close()
-

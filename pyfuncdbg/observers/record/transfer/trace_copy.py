@@ -170,26 +170,26 @@ class _Copy:
                         self._copy_blob(reader, frame, log)
                     else:
                         for kind, payload in self._copied(source.process, frame, redact):
-                            log.append(log_file.frame(kind, payload))
+                            log.file.append(log_file.frame(kind, payload))
                 except _WRONG as error:
                     name, offset, _ = reader.locate(frame.start)
                     self.damage.append(f'{name}: record at byte {offset} cannot be read: {error}')
             if self.left_out > before:
                 losses[TRIMMED] = losses.get(TRIMMED, 0) + self.left_out - before
             if losses:
-                log.append(log_file.frame(log_file.DROPPED, msgpack.packb(losses)))
+                log.file.append(log_file.frame(log_file.DROPPED, msgpack.packb(losses)))
             if end is not None:
-                log.append(log_file.frame(log_file.END, end))
+                log.file.append(log_file.frame(log_file.END, end))
             if reader.stop_reason:
                 self.damage.append(f'{source.path.name}: {reader.stop_reason}')
         finally:
             reader.close()
-            log.close()
+            log.file.close()
 
     def _copy_blob(self, reader: SegmentedLog, frame: LogFrame, log: LogSegments) -> None:
         if frame.payload in self._keys:
             length = frame.length - log_file.KEY_SIZE
-            log.append_blob(frame.payload, length, _chunks(reader, frame.position + log_file.KEY_SIZE, length))
+            log.file.append_blob(frame.payload, length, _chunks(reader, frame.position + log_file.KEY_SIZE, length))
 
     def _copied(self, process: int, frame: LogFrame, redact: RecordRedaction) -> Iterator[tuple[int, bytes]]:
         """The records that a record becomes."""

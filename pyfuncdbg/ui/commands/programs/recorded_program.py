@@ -20,6 +20,7 @@ from pyfuncdbg.hosts import await_imports
 from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.configuration import Configuration, configuration, location, traces_folder
 from pyfuncdbg.ui.commands.programs.flight_options import FlightOptions, flight_recorder
+from pyfuncdbg.ui.commands.programs.recording_options import recording_options
 from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
 
 _SHOW = ('import os, sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
@@ -49,22 +50,17 @@ def budget_of(option: str | None, settings: Configuration) -> int | None:
     return byte_size(text) if option is not None or text else None
 
 
-def recording_options(options: argparse.Namespace, budget: int | None) -> dict[str, Any]:
+def recorder_options(options: argparse.Namespace, budget: int | None) -> dict[str, Any]:
     """The options of a recorder that `run` was given.
 
     Raises:
         UsageError: A number is none.
     """
-    given: dict[str, Any] = {'ops': options.ops}
-    if budget is not None:
-        given['budget'] = budget
-    if options.level is not None:
-        given['level'] = options.level
-    if options.every is not None:
-        if not options.every.isdecimal() or int(options.every) < 1:
-            raise UsageError(f'run: --every {options.every!r} is not an integer from 1 on')
-        given['every'] = int(options.every)
-    return given
+    try:
+        given = recording_options(options)
+    except UsageError as error:
+        raise UsageError(f'run: {error}') from None
+    return given if budget is None else given | {'budget': budget}
 
 
 def install_signal() -> None:
