@@ -1,4 +1,4 @@
-"""The options of a recording on a command line: how large its trace may be, and what is kept of which calls.
+"""The options of a recording on a command line: size of the trace, amount kept of calls.
 
 Added to the parsers of `run` and of the magics; read on the main thread before the program or the cell starts.
 """
