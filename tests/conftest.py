@@ -21,6 +21,7 @@ from hypothesis import settings
 from pyfuncdbg.hooks import live_objects
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.output import numpy_errstate
+from pyfuncdbg.hosts import FRAMEWORKS
 from pyfuncdbg.observers.debug.lines import live_functions
 from pyfuncdbg.observers.record import records
 from pyfuncdbg.observers.record.trace import Trace
@@ -49,9 +50,6 @@ for name in ('SIGHUP', 'SIGINT', 'SIGQUIT'):
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
         signal.signal(getattr(signal, name), signal.default_int_handler if name == 'SIGINT' else signal.SIG_DFL)
 
-FRAMEWORKS = {'tensorflow': 'TensorFlow', 'torch': 'PyTorch'}
-"""The frameworks that tests are marked with, and their titles."""
-
 
 def pytest_configure() -> None:
     stale = [module for module in COMPILED if module.stat().st_mtime < max(
@@ -68,11 +66,12 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for name, title in FRAMEWORKS.items():
-        if importlib.util.find_spec(name) is None:
-            absent = pytest.mark.skip(reason=f"needs the real {title}: pip install '.[{name}]'; .ci/run does so")
+    for framework in FRAMEWORKS.values():
+        if importlib.util.find_spec(framework.name) is None:
+            absent = pytest.mark.skip(
+                reason=f"needs the real {framework.title}: pip install '.[{framework.name}]'; .ci/run does so")
             for item in items:
-                if item.get_closest_marker(name):
+                if item.get_closest_marker(framework.name):
                     item.add_marker(absent)
 
 

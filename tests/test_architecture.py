@@ -44,9 +44,10 @@ ALLOWED = {
     'hosts.numpy.ops': 'hosts.numpy.runtime hosts.numpy.graph hooks errors',
     'hosts.numpy.runtime': 'hosts.numpy.graph hooks errors',
     'hosts.numpy.graph': 'hooks errors',
-    'hosts': 'hosts.tensorflow hosts.torch hosts.interception hooks errors',        # attaches them
+    'hosts': 'hosts.tensorflow hosts.torch hosts.jax hosts.interception hooks errors',      # attaches them
     'hosts.tensorflow': 'hosts.interception hooks errors',
     'hosts.torch': 'hosts.interception hooks errors',
+    'hosts.jax': 'hosts.interception hooks errors',
     'hosts.interception': 'hooks errors',
     'observers': '',
     'observers.debug': 'observers.record hooks errors',
@@ -73,6 +74,7 @@ SUBFOLDERS = {
     'hosts.numpy.runtime': 'functions control_flow traces differentiation sessions autograph plans backward eager cluster '
                            'execution',
     'hosts.numpy.graph': 'proto definitions types',
+    'hosts.jax': 'doctor callbacks runs programs',
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
     'hosts.torch': 'doctor python_calls',
     'observers.debug': 'replay comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines '
@@ -106,7 +108,7 @@ CONTAINERS: tuple[Any, ...] = (tuple, list, dict, frozenset, Mapping, Sequence, 
 FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|py_?func(?!dbg)|numpy_function|\btf\b|\btf_', re.IGNORECASE)
 """What names a framework, or its ops that call a Python function."""
 
-CHAIN_FOR_HOSTS = {'call_unwatched', 'current_call', 'hooks', 'invoke', 'report_failure'}
+CHAIN_FOR_HOSTS = {'call_unwatched', 'current_call', 'hooks', 'invoke', 'invoke_afterwards', 'report_failure'}
 HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask_interest', 'ignores_function',
                    'subscribe', 'is_ignored', 'fast_watcher'}
 """What hosts use: kinds of calls with hooks, whether a run is steered, interest that spares making a site or a `Run`."""
@@ -622,7 +624,7 @@ def test_nothing_swallows_every_exception_without_a_reason() -> None:
 
 
 def test_locks_of_the_program_are_free_in_a_forked_child() -> None:
-    rooms = {'tf', *NUMPY.split(), 'hosts', 'hosts.tensorflow', 'hosts.torch', 'hosts.interception', 'hooks',
+    rooms = {'tf', *NUMPY.split(), 'hosts', 'hosts.tensorflow', 'hosts.torch', 'hosts.jax', 'hosts.interception', 'hooks',
              *OBSERVERS.split(), 'session'}
     assert not [complaint for path in sources() if (name := name_of(path)) != 'pyfuncdbg/hooks/locks.py'
                 if room_of(name.removesuffix('.py').replace('/', '.')) in rooms

@@ -66,6 +66,20 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
     return _invoke_watched(site, func, run, inputs, forward, sources, thread)
 
 
+def invoke_afterwards(site: CallSite, run: Run, inputs: list[Any], outputs: Outputs) -> None:
+    """Make a call that has already ended: a host learns of it afterwards. It began when its run did, and changes nothing.
+
+    Args:
+        site: Where it was made.
+        run, inputs: As in `Call`.
+        outputs: What it returned.
+    """
+    if site.kind in hooks.filtered_kinds and not hooks.ask_interest(site, run):
+        next(site.counter)
+        return
+    _invoke_watched(site, lambda *_: outputs, run, inputs, start=(next(site.counter), run.started))
+
+
 def _invoke_gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> Outputs:
     """Make a call whose values decide whether a hook is interested; `stamp` is that of the gate."""
     ordinal = next(site.counter)
@@ -272,4 +286,5 @@ CHAIN_CODES = frozenset((_Passage.execute.__code__, (watch_call if isinstance(wa
 """Code whose frames hold the call that the chain makes."""
 
 
-__all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'call_unwatched', 'current_call', 'hooks', 'invoke', 'report_failure']
+__all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'call_unwatched', 'current_call', 'hooks', 'invoke', 'invoke_afterwards',
+           'report_failure']

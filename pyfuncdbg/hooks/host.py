@@ -51,6 +51,9 @@ class Host(Protocol):
         """The array behind a value, any rank, without a copy where the host allows it. The caller must not write to it.
 
         A value that is no tensor (None, an arbitrary object) becomes a 0-d object array.
+
+        Raises:
+            ValueNotKnown: It is not computed yet: a host does not wait for it.
         """
 
     def tensor_name(self, value: Any) -> str:

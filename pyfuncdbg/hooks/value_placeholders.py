@@ -32,6 +32,18 @@ class UnknownValue:
         return f'<{NOT_KNOWN}: {self.reason}>'
 
 
+class ValueNotKnown(Exception):  # noqa: N818
+    """A host cannot read a value now, and does not wait for it.
+
+    Attributes:
+        value: What is certain of it.
+    """
+
+    def __init__(self, value: UnknownValue) -> None:
+        super().__init__(value.reason)
+        self.value = value
+
+
 @dataclass(frozen=True, slots=True)
 class ValueSummary:
     """One tensor by numbers. The counts are of elements; all 0 for a type that the host does not count."""

@@ -14,6 +14,7 @@ from pyfuncdbg.errors import AttachError, nearest
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
 from pyfuncdbg.hosts.framework_import import ImportWatch
+from pyfuncdbg.hosts.jax.framework import FRAMEWORK as JAX
 from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK as TENSORFLOW
 from pyfuncdbg.hosts.torch.framework import FRAMEWORK as TORCH
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.hooks.diagnosis import Doctor
     from pyfuncdbg.hooks.facts import Fact
 
-FRAMEWORKS = {framework.name: framework for framework in (TENSORFLOW, TORCH)}
+FRAMEWORKS = {framework.name: framework for framework in (TENSORFLOW, TORCH, JAX)}
 """What pyfuncdbg attaches to, by name of the framework's package."""
 for _framework in FRAMEWORKS.values():
     declare_framework(_framework.packages, _framework.modules, _framework.folder)

@@ -71,11 +71,13 @@ def test_the_import_itself_is_as_always(tmp_path: Path) -> None:
     package(tmp_path, {'__init__.py': '__version__ = "1.0"\nimport tensorflow.inner', 'inner.py': ''})
     (tmp_path / 'program.py').write_text(
         'import sys\n'
-        'before = [type(finder).__name__ for finder in sys.meta_path if type(finder).__name__ != "ImportWatch"]\n'
+        'def finders():\n'
+        '    return [name for finder in sys.meta_path if (name := type(finder).__name__) != "ImportWatch"]\n'
+        'before = finders()\n'
         'import tensorflow as tf\n'
         'print(type(tf.__loader__).__name__, type(tf.__spec__.loader).__name__, tf.__spec__.origin == tf.__file__, '
         'tf.__spec__._initializing, tf.inner.__name__)\n'
-        'print(before == [type(finder).__name__ for finder in sys.meta_path])')
+        'print(before == finders())')
     plain = python(tmp_path, 'program.py')
     watched = python(tmp_path, '-m', 'pyfuncdbg', 'run', 'program.py')
     assert plain.stdout == watched.stdout and 'SourceFileLoader SourceFileLoader True False tensorflow.inner' in plain.stdout

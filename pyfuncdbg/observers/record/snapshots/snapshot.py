@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from pyfuncdbg.hooks.host import READERS, Host
-from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue, ValueSummary
+from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue, ValueNotKnown, ValueSummary
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
@@ -219,6 +219,8 @@ class Snapshots:
                 return value.dtype, value.shape, value.tobytes(), False
         try:
             array = value if type(value) is np.ndarray else host.to_numpy(value)
+        except ValueNotKnown as error:
+            return self.take(error.value, host)
         # A deleted buffer or an object that is not a tensor must not end the recording.
         except Exception as error:
             return Snapshot(np.dtype(object), (), 0, f'unreadable: {type(error).__name__}')

@@ -1,0 +1,67 @@
+"""Attachment to the imported JAX, which can be undone.
+
+`pyfuncdbg.attach` makes it, or the import of JAX under `pyfuncdbg run`; on that thread. It does not start JAX's backend.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.host import HOSTS
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.jax.callbacks.callback_dispatch import CallbackDispatch
+from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
+from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
+from pyfuncdbg.hosts.jax.host import JaxHost
+from pyfuncdbg.hosts.jax.jax_parts import parts
+from pyfuncdbg.hosts.jax.programs.executables import Executables
+from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallbacks
+from pyfuncdbg.hosts.jax.runs.dispatches import Dispatches
+
+
+class JaxAttachment:
+    """The installation of hooks in JAX.
+
+    Args:
+        examine: Look for faults of JAX's own, too.
+
+    Raises:
+        AttachError: JAX is of another version or not complete; nothing was changed.
+    """
+
+    def __init__(self, examine: bool = False) -> None:
+        jax_parts = parts()
+        host = JaxHost(jax_parts)
+        errors = CallbackErrors(jax_parts)
+        self._lowered = LoweredCallbacks(jax_parts)
+        self._sites = CallbackSites(jax_parts, host, jax_parts.callback._FlatCallback.__call__)
+        self._executables = Executables(jax_parts, host, self._lowered)
+        self._runs = Dispatches(jax_parts, host, self._executables)
+        self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors)
+        self._patches = Patches()
+        try:
+            errors.install(self._patches)
+            self._lowered.install(self._patches)
+            self._executables.install(self._patches)
+            self._calls.install(self._patches)
+            self._runs.install(self._patches)
+            host.replay_site = self._sites.replay_site
+            HOSTS[host.name] = host
+        except BaseException:
+            self._runs.remove()
+            self._patches.restore()
+            raise
+
+    def facts(self) -> Iterable[Fact]:
+        """Facts found by the examination so far."""
+        return ()
+
+    def remove(self) -> None:
+        """Put JAX back as it was. Calls under way end as they began."""
+        self._calls.on = False
+        self._runs.remove()
+        self._patches.restore()
+        HOSTS.pop(JaxHost.name, None)
+        self._lowered.forget()
+        self._executables.forget()
+        self._sites.forget()

@@ -1,0 +1,1 @@
+"""Calls of the program's Python functions by compiled programs."""

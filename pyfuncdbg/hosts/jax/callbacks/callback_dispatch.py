@@ -1,0 +1,149 @@
+"""Dispatch of callbacks: replacements for the functions by which JAX calls a callback.
+
+JAX calls these on the thread that dispatches a program, or on one of XLA's. The exception of a function keeps the traceback
+that it would have without us: JAX makes it part of its message.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import get_native_id
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call_frames import mark_function_caller
+from pyfuncdbg.hooks.chain import call_unwatched, hooks, invoke
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
+from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
+from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
+from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts
+from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback, LoweredCallbacks
+from pyfuncdbg.hosts.jax.programs.user_function import user_function
+from pyfuncdbg.hosts.jax.runs.dispatches import Dispatch, Dispatches
+
+
+class CallbackDispatch:
+    """Dispatcher between JAX and the functions that it calls.
+
+    Attributes:
+        on: Whether JAX is attached; otherwise calls are passed on unwatched.
+    """
+
+    def __init__(self, parts: JaxParts, lowered: LoweredCallbacks, sites: CallbackSites, runs: Dispatches,
+                 errors: CallbackErrors) -> None:
+        self.on = True
+        self._parts = parts
+        self._lowered = lowered
+        self._sites = sites
+        self._runs = runs
+        self._errors = errors
+        self._call_flat: Callable[..., Any] = parts.callback._FlatCallback.__call__
+
+    def install(self, patches: Patches) -> None:
+        """Replace JAX's functions."""
+        mark_function_caller(self._call_flat)
+        patches.replace(self._parts.callback._FlatCallback, '__call__', self._replace_flat_call())
+        primitive = self._parts.debugging.debug_callback_p
+        patches.replace(primitive, 'impl', self._replace_debug_call(primitive.impl))
+
+    def _replace_flat_call(self) -> Callable[..., Any]:
+        original = self._call_flat
+
+        def __call__(callback: Any, *flat_args: Any) -> Any:  # noqa: N807
+            try:
+                if not hooks.python or not self.on:
+                    return original(callback, *flat_args)
+                outputs = self._call(callback, partial(_call_flat, original, callback), flat_args, sys._getframe(1))
+                return outputs.raw if type(outputs) is ResultList else list(outputs)
+            except BaseException as error:
+                self._pass_on(error)
+                raise
+        return __call__
+
+    def _replace_debug_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The replacement for the call of `debug.callback`: JAX's own converts the arguments first."""
+        def impl(*flat_args: Any, callback: Any, **settings: Any) -> Any:
+            if not hooks.python or not self.on or user_function(callback) is None:
+                return original(*flat_args, callback=callback, **settings)
+            frame = sys._getframe(1)
+
+            def watched(*args: Any) -> Any:
+                try:
+                    self._call(callback, partial(_call_debug, callback), args, frame)
+                except BaseException as error:
+                    self._pass_on(error)
+                    raise
+                return ()
+            return original(*flat_args, callback=watched, **settings)
+        return impl
+
+    def _pass_on(self, error: BaseException) -> None:
+        """Note the exception of a function, and take our frames out of it."""
+        error.__traceback__ = without_own_frames(error.__traceback__)
+        if self.on:
+            self._errors.note(error)
+
+    def _call(self, callback: Any, call: Callable[..., Sequence[Any]], args: Sequence[Any],
+              frame: FrameType) -> Sequence[Any]:
+        """Make a call.
+
+        Args:
+            callback: JAX's callable.
+            call: Calls it.
+            args: Its flat arguments.
+            frame: Of JAX's code that calls it.
+        """
+        closure = frame.f_back if hasattr(callback, 'in_tree') else frame
+        lowered = self._lowered.called_by(closure, callback)
+        if lowered is None or closure is None:
+            function = user_function(callback)
+            if function is None:
+                return call(*args)
+            run = self._runs.eager_runs.of_thread()
+            return self._invoke(self._sites.of_eager(_eager_op_type(frame), function, callback), call, run, args)
+        if lowered.function is None:
+            return call(*args)
+        dispatch = self._runs.run_of_call(lowered, closure)
+        site = lowered.site or self._sites.of_lowered(lowered, _executable_name(lowered))
+        if not isinstance(dispatch, Dispatch):
+            return self._invoke(site, call, dispatch, args)
+        try:
+            return self._invoke(site, self._function(lowered, call), dispatch.run, args)
+        except BaseException:
+            dispatch.failed = True
+            raise
+
+    def _invoke(self, site: CallSite, call: Callable[..., Sequence[Any]], run: Run, args: Sequence[Any]) -> Sequence[Any]:
+        self._errors.raise_abort()
+        if hooks.is_ignored(site) and run.aborted is None:
+            next(site.counter)
+            return call_unwatched(run, call, *args)
+        return invoke(site, call, run, list(args), thread=get_native_id())
+
+    @staticmethod
+    def _function(lowered: LoweredCallback, call: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+        return call
+
+
+def _call_flat(original: Callable[..., Any], callback: Any, *args: Any) -> Sequence[Any]:
+    return output_list(original(callback, *args))
+
+
+@mark_function_caller
+def _call_debug(callback: Callable[..., Any], *args: Any) -> Sequence[Any]:
+    callback(*args)
+    return ()
+
+
+def _executable_name(lowered: LoweredCallback) -> str:
+    return lowered.executable.name if lowered.executable is not None and not lowered.executable.eager else ''
+
+
+def _eager_op_type(frame: FrameType) -> str:
+    """The op that JAX's code in a frame executes."""
+    name = frame.f_code.co_name.removesuffix('_impl')
+    return name if name in ('pure_callback', 'io_callback') else 'debug_callback'

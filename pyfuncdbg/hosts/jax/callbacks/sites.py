@@ -1,0 +1,127 @@
+"""Call sites of callbacks: a callback of a compiled program, or an eager call at a line of the program."""
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hosts.interception.program_line import program_frames
+from pyfuncdbg.hosts.interception.result_list import output_list
+from pyfuncdbg.hosts.jax.host import JaxHost
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts
+from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
+
+_TRAITS = Traits(wraps_python=True)
+_MOST_NAMES = 64
+OP_TYPES = 'pure_callback', 'io_callback', 'debug_callback'
+CallFlat = Callable[..., Any]
+
+
+class CallbackSites:
+    """The sites of callbacks, by their place in the program: a place that is compiled again keeps its site."""
+
+    def __init__(self, parts: JaxParts, host: JaxHost, call_flat: CallFlat) -> None:
+        """Begin without sites.
+
+        Args:
+            parts, host: Of JAX.
+            call_flat: JAX's own call of a callback with flat arguments.
+        """
+        self._parts = parts
+        self._host = host
+        self._call_flat = call_flat
+        self._by_place: dict[tuple[Any, ...], CallSite] = {}
+        self._places: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Forget all of them."""
+        self._by_place.clear()
+        self._places.clear()
+
+    def of_lowered(self, lowered: LoweredCallback, executable_name: str) -> CallSite:
+        """The site of a callback of a compiled program."""
+        prefix = f'{executable_name}/' if executable_name else ''
+        name = prefix + name_of(lowered.function)
+        lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack)
+        return lowered.site
+
+    def of_eager(self, op_type: str, function: Any, callback: Any) -> CallSite:
+        """The site of a callback that the program calls eagerly, at the line that is on the stack now."""
+        return self._site(name_of(function), op_type, function, callback, program_frames(sys._getframe(2)))
+
+    def _site(self, name: str, op_type: str, function: Any, callback: Any, stack: Sequence[Frame]) -> CallSite:
+        code = getattr(function, '__code__', None)
+        place = name, op_type, id(code or function), tuple(stack[-1:])
+        earlier = self._by_place.get(place)
+        if earlier is None:
+            number = self._places.get(name, 0)
+            self._places[name] = number + 1
+            name = f'{name}_{number}' if number else name
+        else:
+            name = earlier.name
+        attrs: dict[str, Any] = {'_call': partial(self._call_again, callback)}
+        names = self._argument_names(function, callback)
+        if names:
+            attrs['arguments'] = names
+        site = CallSite(name, op_type, 'python', self._host, function=function, stack=stack, outputs=(f'{name}:0',),
+                        attrs=attrs, same_as=earlier, traits=_TRAITS)
+        self._by_place.setdefault(place, site)
+        return site
+
+    def replay_site(self, op_type: str, function: Callable[..., Any], types: Sequence[str], is_node: bool,
+                    is_gradient: bool) -> CallSite:
+        """A site of no program, at which `call_again` calls a function as a callback does; see `Host`.
+
+        Raises:
+            ValueError: It is no callback.
+        """
+        if is_gradient or op_type not in OP_TYPES:
+            raise ValueError(f'{op_type} is none of {", ".join(OP_TYPES)}')
+        leaves = self._parts.tree.tree_leaves
+
+        def call(inputs: list[Any]) -> Sequence[Any]:
+            return leaves(function(*inputs))  # type: ignore[no-any-return]
+        return CallSite(op_type, op_type, 'python', self._host, function=function, attrs={'_call': call})
+
+    def _call_again(self, callback: Any, inputs: list[Any]) -> Sequence[Any]:
+        """Call a callback past all hooks."""
+        if hasattr(callback, 'in_tree'):
+            return output_list(self._call_flat(callback, *inputs))
+        callback(*inputs)
+        return ()
+
+    def _argument_names(self, function: Any, callback: Any) -> list[str]:
+        """Names of the leaves of the arguments, such as 'samples[1][0]'; empty where they are not known."""
+        tree = getattr(callback, 'in_tree', None)
+        if tree is None:
+            return []
+        parameters = _parameters(function)
+        tools = self._parts.tree
+        args, keywords = tools.tree_unflatten(tree, range(tree.num_leaves))
+        names: list[str] = []
+        for index, argument in enumerate(args):
+            name = parameters[index] if index < len(parameters) else f'args[{index}]'
+            names.extend(name + tools.keystr(path) for path, _ in tools.tree_flatten_with_path(argument)[0])
+        for key, argument in keywords.items():
+            names.extend(key + tools.keystr(path) for path, _ in tools.tree_flatten_with_path(argument)[0])
+        return names[:_MOST_NAMES]
+
+
+def name_of(function: Any) -> str:
+    """The name of a function, as it stands in the name of a site."""
+    while isinstance(function, partial):
+        function = function.func
+    name = getattr(function, '__name__', None) or type(function).__name__
+    return 'lambda' if name == '<lambda>' else str(name)
+
+
+def _parameters(function: Any) -> Sequence[str]:
+    """Names of the parameters by position, as far as they are plain to see."""
+    if isinstance(function, types.MethodType):
+        return _parameters(function.__func__)[1:]
+    code = getattr(function, '__code__', None)
+    return code.co_varnames[:code.co_argcount] if isinstance(code, types.CodeType) else ()

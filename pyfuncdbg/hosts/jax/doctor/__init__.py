@@ -1,0 +1,1 @@
+"""The doctor of JAX programs."""

@@ -1,0 +1,110 @@
+"""Modules of the imported JAX that the host uses, with a check of its version and of each private name.
+
+Looked up once by the attachment. Nothing here imports JAX or starts its backend.
+"""
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.errors import AttachError
+
+OLDEST, NEWEST = (0, 6), (0, 10)
+_SUPPORTED = f'{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}'
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JaxParts:
+    """Modules of JAX.
+
+    Attributes:
+        version: JAX's.
+        callback: `pure_callback` and `io_callback`.
+        debugging: `debug.callback` and `debug.print`.
+        debugger: The registry of debuggers for `debug.breakpoint`.
+        execution: Executables and their dispatch from Python.
+        compilation: `jit`.
+        jit: The op that executes a compiled function.
+        api: The hook after a dispatch from C++.
+        effects: Tokens by which ordered callbacks wait for each other.
+        array: The type of arrays.
+        tree: Nested containers of arrays.
+        errors: The exception that C++ raises.
+    """
+
+    version: str
+    callback: Any
+    debugging: Any
+    debugger: Any
+    execution: Any
+    compilation: Any
+    jit: Any
+    api: Any
+    effects: Any
+    array: Any
+    tree: Any
+    errors: Any
+
+
+_MODULES = {
+    'callback': ('jax._src.callback', '_FlatCallback pure_callback_lowering io_callback_lowering '
+                                        'emit_python_callback'),
+    'debugging': ('jax._src.debugging', 'debug_callback_p debug_callback_lowering'),
+    'debugger': ('jax._src.debugger.core', 'register_debugger _debugger_registry'),
+    'execution': ('jax._src.interpreters.pxla', 'ExecuteReplicated UnloadedMeshExecutable MeshExecutable '
+                                                'lower_sharding_computation'),
+    'compilation': ('jax._src.pjit', '_get_fastpath_data _cpp_pjit'),
+    'api': ('jax._src.api', 'jit'),
+    'effects': ('jax._src.dispatch', 'runtime_tokens'),
+    'array': ('jax._src.array', 'ArrayImpl'),
+    'tree': ('jax._src.tree_util', 'tree_leaves tree_unflatten tree_flatten_with_path keystr'),
+    'errors': ('jax.errors', 'JaxRuntimeError'),
+}
+_ATTRIBUTES = (
+    ('array', 'ArrayImpl', 'is_ready is_deleted _single_device_array_to_np_array_did_copy'),
+    ('execution', 'UnloadedMeshExecutable', 'build_unsafe_call'),
+)
+"""Attributes of classes that are used."""
+
+
+def parts() -> JaxParts:
+    """The parts of the JAX that this process has imported.
+
+    Raises:
+        AttachError: None is imported, or it is of another version or not complete.
+    """
+    package = sys.modules.get('jax')
+    if package is None:
+        raise AttachError('jax is not imported')
+    where = getattr(package, '__file__', None) or 'of no file'
+    version = getattr(package, '__version__', None)
+    broken = f'the imported jax ({where}) is not complete'
+    if not isinstance(version, str):
+        raise AttachError(f'{broken}: it has no __version__')
+    match = re.match(r'(\d+)\.(\d+)', version)
+    if match is None or not OLDEST <= (int(match[1]), int(match[2])) <= NEWEST:
+        raise AttachError(f'JAX {version} is not supported, expected {_SUPPORTED}')
+    modules = {part: _module(broken, name, attributes.split()) for part, (name, attributes) in _MODULES.items()}
+    for part, class_name, attributes in _ATTRIBUTES:
+        kind = getattr(modules[part], class_name)
+        for attribute in attributes.split():
+            if not hasattr(kind, attribute):
+                raise AttachError(f'{broken}: {modules[part].__name__}.{class_name} has no {attribute}')
+    compilation = modules['compilation']
+    jit = getattr(compilation, 'jit_p', None) or getattr(compilation, 'pjit_p', None)      # its name before 0.7
+    if not hasattr(jit, 'impl'):
+        raise AttachError(f'{broken}: {compilation.__name__} has no jit_p.impl')
+    modules['jit'] = jit
+    return JaxParts(version, **modules)
+
+
+def _module(broken: str, name: str, attributes: list[str]) -> Any:
+    module = sys.modules.get(name)
+    if module is None:
+        raise AttachError(f'{broken}: it has not loaded {name}')
+    for attribute in attributes:
+        if not hasattr(module, attribute):
+            raise AttachError(f'{broken}: {name} has no {attribute}')
+    return module

@@ -1,0 +1,1 @@
+"""Compiled programs of JAX and the callbacks in them."""

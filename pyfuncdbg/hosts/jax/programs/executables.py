@@ -1,0 +1,154 @@
+"""Executables: compiled programs of JAX that call Python, with the names of their arguments and results.
+
+JAX builds them on the thread that compiles. One that is older than the attachment is found in memory when it is called.
+"""
+from __future__ import annotations
+
+import re
+import sys
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from pyfuncdbg.hooks.call import CallSite, RunForm
+from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.live_objects import find_objects
+from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts
+from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback, LoweredCallbacks
+
+_WRAPPED = re.compile(r'(?:jit|pmap)[(_](.*?)\)?$', re.DOTALL)
+_SOURCE = re.compile(r' at (.*):\d+$')
+
+
+class Executable:
+    """A compiled program that calls Python.
+
+    Attributes:
+        name: Of the function that the program compiled.
+        eager: Whether JAX made it for one eager call: its calls belong to the eager code of the program.
+        arguments: Names of its arguments, such as "w['a']"; constants come first, under ''.
+        results: Names of its results.
+        callbacks: Its callbacks, in the order of lowering.
+        form: Of its runs.
+        site: Of its runs' own calls.
+    """
+
+    __slots__ = ('__weakref__', 'arguments', 'callbacks', 'eager', 'form', 'name', 'results', 'site')
+
+    def __init__(self, name: str, callbacks: Sequence[LoweredCallback], debug_info: Any, host: Host) -> None:
+        source = str(getattr(debug_info, 'func_src_info', '') or '')
+        where = match[1] if (match := _SOURCE.search(source)) else ''
+        within_jax = bool(where) and is_machinery(where)
+        self.name = _plain_name(name)
+        self.eager = within_jax and not where.endswith('pmap.py')
+        self.arguments = tuple(str(argument or '') for argument in getattr(debug_info, 'arg_names', None) or ())
+        self.results = tuple(str(result or '') for result in getattr(debug_info, 'result_paths', None) or ())
+        if within_jax and not self.eager:
+            self.name = 'pmap'
+        self.callbacks = callbacks
+        self.form = RunForm()
+        self.site = CallSite(self.name, 'jit', 'run', host)
+
+    def sites(self) -> list[CallSite]:
+        """The sites of its callbacks that were called, or may be."""
+        return [lowered.site for lowered in self.callbacks if lowered.site is not None]
+
+
+class Executables:
+    """The compiled programs that call Python, by JAX's objects."""
+
+    def __init__(self, parts: JaxParts, host: Host, lowered: LoweredCallbacks) -> None:
+        self._parts = parts
+        self._host = host
+        self._lowered = lowered
+        self._by_call: weakref.WeakKeyDictionary[Any, Executable | None] = weakref.WeakKeyDictionary()
+        self._by_function: dict[int, tuple[weakref.ref[Any], list[Executable]]] = {}
+
+    def install(self, patches: Patches) -> None:
+        """Replace the functions by which JAX builds an executable, and lets C++ call it without Python."""
+        unloaded = self._parts.execution.UnloadedMeshExecutable
+        build, fast_path_data = unloaded.build_unsafe_call, self._parts.compilation._get_fastpath_data
+
+        def build_unsafe_call(compiled: Any) -> Any:
+            unsafe_call = build(compiled)
+            if compiled.host_callbacks:
+                self._by_call[unsafe_call] = self._describe(compiled)
+            return unsafe_call
+
+        def _get_fastpath_data(executable: Any, *args: Any, **settings: Any) -> Any:
+            data = fast_path_data(executable, *args, **settings)
+            if data is not None and getattr(executable.unsafe_call, 'has_host_callbacks', False):
+                names = sys._getframe(1).f_locals
+                for key in (names.get('fun'), names.get('jaxpr')):      # called by the program, or by ops that run it
+                    self._link(key, executable.unsafe_call)
+            return data
+        patches.replace(unloaded, 'build_unsafe_call', build_unsafe_call)
+        patches.replace(self._parts.compilation, '_get_fastpath_data', _get_fastpath_data)
+
+    def forget(self) -> None:
+        """Forget all of them."""
+        self._by_call.clear()
+        self._by_function.clear()
+
+    def called_as(self, unsafe_call: Any) -> Executable | None:
+        """The executable behind JAX's object that dispatches it; None if it calls no function of the program."""
+        try:
+            return self._by_call[unsafe_call]
+        except KeyError:
+            self._find_earlier()
+            return self._by_call.setdefault(unsafe_call, None)
+
+    def compiled_from(self, function: Any) -> Sequence[Executable]:
+        """The executables of a function, or a traced one, that C++ dispatches without Python."""
+        entry = self._by_function.get(id(function))
+        return entry[1] if entry is not None and entry[0]() is function else ()
+
+    def with_callback(self, lowered: LoweredCallback) -> Executable | None:
+        """The executable that a callback is part of; None if unknown."""
+        if lowered.executable is None:
+            self._find_earlier()
+        executable = lowered.executable
+        return executable if isinstance(executable, Executable) else None
+
+    def _describe(self, compiled: Any) -> Executable | None:
+        """Describe an executable that JAX has built; None if it calls no function of the program."""
+        callbacks = [lowered for closure in compiled.host_callbacks
+                     if (lowered := self._lowered.of_closure(closure)) is not None and lowered.function is not None]
+        if not callbacks:
+            return None
+        debug_info = getattr(compiled.all_args_info, 'debug_info', None)
+        executable = Executable(compiled.name, callbacks, debug_info, self._host)
+        for lowered in callbacks:
+            lowered.executable = executable
+        return executable
+
+    def _find_earlier(self) -> None:
+        """Describe the executables that were built before the attachment."""
+        for mesh_executable in find_objects(self._parts.execution.MeshExecutable):
+            unsafe_call = mesh_executable._unsafe_call
+            compiled = getattr(mesh_executable.build_unsafe_call, '__self__', None)
+            if unsafe_call is not None and unsafe_call not in self._by_call and getattr(compiled, 'host_callbacks', None):
+                self._by_call[unsafe_call] = self._describe(compiled)
+
+    def _link(self, function: Any, unsafe_call: Any) -> None:
+        """Note that calls of a function, or of a traced one, dispatch an executable from C++."""
+        executable = self.called_as(unsafe_call)
+        if function is None or executable is None:
+            return
+        key = id(function)
+        entry = self._by_function.get(key)
+        if entry is None or entry[0]() is not function:
+            try:
+                reference = weakref.ref(function, lambda _: self._by_function.pop(key, None))
+            except TypeError:                   # a callable that cannot be referred to weakly
+                return
+            entry = self._by_function[key] = reference, []
+        entry[1].append(executable)
+
+
+def _plain_name(name: str) -> str:
+    """'step' of 'jit(step)' or 'jit_step'."""
+    match = _WRAPPED.match(name)
+    return ((match[1] if match else name) or name).replace('<lambda>', 'lambda')

@@ -1,0 +1,43 @@
+"""The user's own function behind a callback, which JAX wraps to take flat arguments."""
+from __future__ import annotations
+
+import functools
+from types import CodeType
+from typing import Any
+
+from pyfuncdbg.hooks.own_files import is_machinery
+
+_MOST_WRAPPERS = 8
+_FLAT = '_flat_callback'
+"""Name of the function that JAX makes of one for `debug.callback`."""
+
+
+def user_function(callback: Any) -> Any:
+    """The function that the program passed to a callback; None for one of JAX's own, such as that of `debug.print`."""
+    function = getattr(callback, 'callback_func', callback)
+    for _ in range(_MOST_WRAPPERS):
+        inner = function
+        while isinstance(inner, functools.partial):
+            inner = inner.func
+        code = getattr(inner, '__code__', None)
+        if not isinstance(code, CodeType) or not is_machinery(code.co_filename):
+            return function
+        wrapped = closure_variable(inner, 'callback') if code.co_name == _FLAT else getattr(inner, '__wrapped__', None)
+        if wrapped is None:
+            return None
+        function = wrapped
+    return None
+
+
+def closure_variable(function: Any, name: str) -> Any:
+    """A variable that a function closes over; None if it has none of that name."""
+    code, closure = getattr(function, '__code__', None), getattr(function, '__closure__', None) or ()
+    if not isinstance(code, CodeType):
+        return None
+    for variable, cell in zip(code.co_freevars, closure, strict=False):
+        if variable == name:
+            try:
+                return cell.cell_contents
+            except ValueError:                  # not assigned yet
+                return None
+    return None

@@ -1,0 +1,1 @@
+"""Dispatches of compiled programs, as runs."""

@@ -1,0 +1,252 @@
+"""Attribution of calls to runs: a run is one dispatch of a compiled program that calls Python.
+
+A dispatch by Python code of JAX is seen from its beginning, one from C++ at its end or at its first call. Calls come on the
+thread that dispatches, or later on one of XLA's: then they belong to the oldest run of their executable whose results are
+not ready.
+"""
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.hooks.call import Run
+from pyfuncdbg.hooks.chain import hooks, invoke, invoke_afterwards
+from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
+from pyfuncdbg.hosts.jax.host import JaxHost
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts
+from pyfuncdbg.hosts.jax.programs.executables import Executable, Executables
+from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
+from pyfuncdbg.hosts.jax.runs.post_hook import PostHook
+
+_MOST_OPEN = 1 << 12
+
+
+class Dispatch:
+    """One execution of an executable.
+
+    Attributes:
+        run: Its run.
+        calls: Number of its calls, by callback.
+        failed: Whether one of its calls has raised.
+        caller: Frame and instruction that dispatched it from C++, as far as it is known by that.
+        begun_by_call: Whether one of its calls came on a thread of XLA's before the end of its dispatch was seen.
+    """
+
+    __slots__ = ('_results', 'begun_by_call', 'caller', 'calls', 'executable', 'failed', 'run')
+
+    def __init__(self, executable: Executable | None, run: Run) -> None:
+        self.executable = executable
+        self.run = run
+        self.calls: dict[LoweredCallback, int] = {}
+        self.failed = self.begun_by_call = False
+        self.caller: tuple[int, int] = 0, 0
+        self._results: list[weakref.ref[Any]] | None = None
+
+    def expect(self, results: Sequence[Any], array: type) -> None:
+        """Note the results, which may not be computed yet; they are not kept alive."""
+        self._results = [weakref.ref(result) for result in results if isinstance(result, array)]
+
+    def has_room_for(self, lowered: LoweredCallback) -> bool:
+        """Whether it can make one more call of a callback."""
+        return lowered.times is None or self.calls.get(lowered, 0) < lowered.times
+
+    @property
+    def over(self) -> bool:
+        """Whether its results are computed, as far as the program still has them."""
+        if self._results is None:
+            return False
+        if not self._results:
+            return True
+        arrays = [array for result in self._results if (array := result()) is not None and not array.is_deleted()]
+        return bool(arrays) and all(array.is_ready() for array in arrays)
+
+
+class _Thread(threading.local):
+    """Dispatches of one thread: those in progress, one from C++ whose end is not known, and how many Python made."""
+
+    def __init__(self) -> None:
+        self.active: list[Dispatch] = []
+        self.unfinished: Dispatch | None = None
+        self.count = 0
+
+
+class Dispatches:
+    """The runs of JAX that are not over.
+
+    Attributes:
+        eager_runs: Those of the program's own code.
+    """
+
+    def __init__(self, parts: JaxParts, host: JaxHost, executables: Executables) -> None:
+        self._parts = parts
+        self._host = host
+        self._executables = executables
+        self._thread = _Thread()
+        self._open: dict[Executable | None, deque[Dispatch]] = {}
+        self._array: type = parts.array.ArrayImpl
+        self.eager_runs = EagerRuns(host)
+        self._post_hook = PostHook(parts, self._on_dispatched)
+
+    def install(self, patches: Patches) -> None:
+        """Replace the function by which Python code dispatches, and await dispatches from C++ while a hook is installed."""
+        kind = self._parts.execution.ExecuteReplicated
+        patches.replace(kind, '__call__', self._replace_call(kind.__call__))
+        patches.replace(self._parts.jit, 'impl', self._replace_impl(self._parts.jit.impl))
+        self._post_hook.install(patches)
+
+    def remove(self) -> None:
+        """Await no more dispatches."""
+        self._post_hook.remove()
+        self._open.clear()
+
+    # ------------------------------------------------------------------ dispatches
+    def _replace_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __call__(unsafe_call: Any, *args: Any) -> Any:  # noqa: N807
+            if not unsafe_call.has_host_callbacks or not (hooks.python or hooks.run):
+                return original(unsafe_call, *args)
+            try:
+                executable = self._executables.called_as(unsafe_call)
+                if executable is None or executable.eager:
+                    return original(unsafe_call, *args)
+                return self._dispatch(executable, lambda *values: original(unsafe_call, *values), args)
+            except BaseException as error:
+                drop_leading_own_frames(error)
+                raise
+        return __call__
+
+    def _replace_impl(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The replacement for the execution of a `jit` function by an op, as in `vmap` of one: C++ calls no hook then."""
+        def impl(*args: Any, **settings: Any) -> Any:
+            if not (hooks.python or hooks.run):
+                return original(*args, **settings)
+            thread = self._thread
+            count, outer, thread.unfinished = thread.count, thread.unfinished, None
+            try:
+                results = original(*args, **settings)
+                if thread.count == count:
+                    self._end_dispatch(self._executables.compiled_from(settings.get('jaxpr')), args, results)
+            except BaseException as error:
+                drop_leading_own_frames(error)
+                raise
+            finally:
+                thread.unfinished = outer
+            return results
+        return impl
+
+    def _dispatch(self, executable: Executable, call: Callable[..., Any], args: Sequence[Any]) -> Any:
+        dispatch = self._begin(executable)
+        thread = self._thread
+        thread.count += 1
+        active, waiting = thread.active, self._waiting(executable)
+        active.append(dispatch)
+        waiting.append(dispatch)                # XLA's threads may call before this one goes on
+        try:
+            results = invoke(executable.site, call, dispatch.run, list(args)) if hooks.run else call(*args)
+        except BaseException:
+            dispatch.expect((), self._array)
+            raise
+        finally:
+            active.remove(dispatch)
+        dispatch.expect(results, self._array)
+        return results
+
+    def _begin(self, executable: Executable | None, label: str = '') -> Dispatch:
+        run = Run(label or (executable.name if executable is not None else 'jit'), self._host, perf_counter_ns(),
+                  sites=executable.sites if executable is not None else None,
+                  feeds=executable.arguments if executable is not None else (),
+                  fetches=executable.results if executable is not None else (), kind='function')
+        run.form = executable.form if executable is not None else None
+        return Dispatch(executable, run)
+
+    def _waiting(self, executable: Executable | None) -> deque[Dispatch]:
+        """The dispatches of an executable that may have later calls, oldest first."""
+        dispatches = self._open.setdefault(executable, deque(maxlen=_MOST_OPEN))
+        while dispatches and dispatches[0].over:
+            dispatches.popleft()
+        return dispatches
+
+    def _on_dispatched(self, function: Any, args: Any, settings: Any, results: Any) -> None:
+        """A dispatch from C++ has returned."""
+        if hooks.python or hooks.run:
+            candidates = self._executables.compiled_from(getattr(function, '_fun', None))
+            if candidates or self._thread.unfinished is not None:
+                leaves = self._parts.tree.tree_leaves
+                self._end_dispatch(candidates, leaves((args, settings)), leaves(results))
+
+    def _end_dispatch(self, candidates: Sequence[Executable], args: Sequence[Any], results: Sequence[Any]) -> None:
+        """End a dispatch from C++: that of the calls since the last one on this thread, or one that has none yet."""
+        dispatch, self._thread.unfinished = self._thread.unfinished, None
+        if dispatch is None:
+            executable = next((executable for executable in candidates if not executable.eager), None)
+            if executable is None:
+                return
+            waiting = self._waiting(executable)
+            dispatch = next((other for other in list(waiting) if other.begun_by_call), None)
+            if dispatch is None:
+                dispatch = self._begin(executable)
+                waiting.append(dispatch)
+            dispatch.begun_by_call = False
+        else:
+            self._waiting(dispatch.executable).append(dispatch)
+        dispatch.expect(results, self._array)
+        if hooks.run and dispatch.executable is not None:
+            invoke_afterwards(dispatch.executable.site, dispatch.run, list(args), results)
+
+    # ------------------------------------------------------------------ calls
+    def run_of_call(self, lowered: LoweredCallback, closure: FrameType) -> Dispatch | Run:
+        """The run of a call of a compiled program, on its thread.
+
+        Args:
+            lowered: The callback.
+            closure: The frame of JAX's closure that makes the call.
+        """
+        executable = self._executables.with_callback(lowered)
+        if executable is not None and executable.eager:
+            return self.eager_runs.of_thread()
+        thread = self._thread
+        active = thread.active
+        dispatch = None
+        if active and active[-1].executable is executable:
+            dispatch = active[-1]
+        else:
+            caller = _dispatching_frame(closure)
+            dispatch = self._begun_by_cpp(executable, lowered, caller) if caller is not None else (
+                self._oldest(executable, lowered))
+        dispatch.calls[lowered] = dispatch.calls.get(lowered, 0) + 1
+        return dispatch
+
+    def _begun_by_cpp(self, executable: Executable | None, lowered: LoweredCallback, caller: FrameType) -> Dispatch:
+        """The dispatch from C++ that is in progress on this thread."""
+        place = id(caller), caller.f_lasti
+        dispatch = self._thread.unfinished
+        if dispatch is None or dispatch.executable is not executable or dispatch.failed or dispatch.caller != place or (
+                not dispatch.has_room_for(lowered)):
+            dispatch = self._thread.unfinished = self._begin(executable)
+            dispatch.caller = place
+        return dispatch
+
+    def _oldest(self, executable: Executable | None, lowered: LoweredCallback) -> Dispatch:
+        """The oldest dispatch that can make a call, on a thread of XLA's."""
+        waiting = self._waiting(executable)
+        for dispatch in list(waiting):
+            if dispatch.has_room_for(lowered) and not dispatch.over:
+                return dispatch
+        dispatch = self._begin(executable)
+        dispatch.begun_by_call = True
+        waiting.append(dispatch)
+        return dispatch
+
+
+def _dispatching_frame(closure: FrameType) -> FrameType | None:
+    """The frame whose code dispatched the executable that makes a call on its thread; None on a thread of XLA's."""
+    frame: FrameType | None = closure.f_back
+    while frame is not None and frame.f_code.co_name == '_wrapped_callback':
+        frame = frame.f_back
+    return frame

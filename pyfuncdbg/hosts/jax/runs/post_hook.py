@@ -1,0 +1,87 @@
+"""Post hook: JAX calls it after a dispatch of a `jit` function that C++ has made without Python.
+
+Installed while there are hooks. `jax_debug_nans` has the same hook: that one is called behind ours.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts
+
+Reaction = Callable[[Any, Any, Any, Any], None]
+"""Called with the function, its arguments and keyword arguments, and its results."""
+
+
+class PostHook:
+    """The post hook of all threads.
+
+    Args:
+        parts: Modules of JAX.
+        on_dispatched: Called on the thread of each dispatch while a hook is installed.
+    """
+
+    def __init__(self, parts: JaxParts, on_dispatched: Reaction) -> None:
+        self._on_dispatched = on_dispatched
+        self._setting: Any = getattr(parts.api, '_post_hook_state', None)
+        self._api = parts.api
+        self._other: Reaction | None = None
+        self._is_set = False
+        self._end: Callable[[], None] | None = None
+
+    def install(self, patches: Patches) -> None:
+        """Follow the installed hooks."""
+        if self._setting is not None:
+            patches.replace(self._api, '_post_hook_state', self)
+        self._end = hooks.subscribe(self._update)
+        self._update()
+
+    def remove(self) -> None:
+        """Put JAX's own hook back."""
+        if self._end is not None:
+            self._end()
+            self._end = None
+        if self._is_set:
+            self._is_set = False
+            self._set(self._other)
+
+    def _update(self) -> None:
+        wanted = bool(hooks.python or hooks.run)
+        if wanted is self._is_set:
+            return
+        if wanted:
+            self._other = self._get()
+        self._is_set = wanted
+        self._set(self._call if wanted else self._other)
+
+    def _call(self, function: Any, args: Any, settings: Any, results: Any) -> None:
+        self._on_dispatched(function, args, settings, results)
+        if self._other is not None:
+            self._other(function, args, settings, results)
+
+    # ------------------------------------------------------------------ as JAX's setting
+    def set_global(self, hook: Reaction | None) -> None:
+        """What JAX's own setting does: `jax_debug_nans` has changed."""
+        self._other = hook
+        if not self._is_set:
+            self._set(hook)
+
+    def set_local(self, hook: Reaction | None) -> None:
+        """As `set_global`, for this thread, where the hook replaces that of all threads."""
+        self._setting.set_local(hook)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._setting, name)
+
+    def _get(self) -> Reaction | None:
+        if self._setting is not None:
+            return self._setting.get_global()  # type: ignore[no-any-return]
+        return self._api.jax_jit.global_state().post_hook  # type: ignore[no-any-return]
+
+    def _set(self, hook: Reaction | None) -> None:
+        if self._setting is not None:
+            self._setting.set_global(hook)
+        else:
+            self._api.jax_jit.global_state().post_hook = hook

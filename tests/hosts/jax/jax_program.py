@@ -1,0 +1,34 @@
+"""Programs that use the real JAX, run as a user runs them: plainly, and recorded."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyfuncdbg
+from pyfuncdbg.observers.record.trace import Trace
+
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+PROGRAMS = Path(__file__).resolve().parent / 'programs'
+ENVIRONMENT = {'PYTHONPATH': str(HERE), 'COLUMNS': '120', 'JAX_PLATFORMS': 'cpu'}
+
+
+def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder."""
+    return subprocess.run([sys.executable, *args], cwd=folder, env={**os.environ, **ENVIRONMENT}, capture_output=True,
+                          text=True, timeout=240)
+
+
+def record(folder: Path, program: Path | str, *options: str) -> tuple[subprocess.CompletedProcess[str], Trace]:
+    """Record a program, given as a file or as text.
+
+    Returns:
+        Its end and its trace.
+    """
+    if isinstance(program, str):
+        path = folder / 'program.py'
+        path.write_text(program)
+        program = path
+    done = run(folder, '-m', 'pyfuncdbg', 'run', '--record', 'trace', *options, str(program))
+    return done, pyfuncdbg.load(folder / 'trace')
