@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyfuncdbg.hosts import FRAMEWORKS
+from pyfuncdbg.hosts.tensorflow.results import RESULT_SOURCES
 from pyfuncdbg.ui.commands.programs.result_list import HostResult
 from pyfuncdbg.ui.commands.programs.verify import ProgramInput, _at_level, _Outcome, _run
-from pyfuncdbg.ui.commands.programs.verify_probe import _IN_TENSORFLOW, ResultNotes
+from pyfuncdbg.ui.commands.programs.verify_probe import ResultNotes
 
 pytestmark = pytest.mark.tensorflow
 
@@ -18,13 +20,13 @@ pytestmark = pytest.mark.tensorflow
 def test_results_in_optionals_and_composites_are_noted(tf: Any, tmp_path: Path) -> None:
     notes = ResultNotes(tmp_path)
     places = []
-    for module, path, _ in _IN_TENSORFLOW:
-        *classes, name = path.split('.')
-        owner = sys.modules[f'tensorflow.python.{module}']
+    for source in RESULT_SOURCES:
+        *classes, name = source.path.split('.')
+        owner: Any = sys.modules[source.module]
         for part in classes:
             owner = getattr(owner, part)
         places.append((owner, name, getattr(owner, name)))
-    notes._install_in_tensorflow()
+    notes._install_in(FRAMEWORKS['tensorflow'])
     try:
         iterator = iter(tf.data.Dataset.from_tensors({'loss': tf.constant([1.5, 2.5])}))
         tf.function(lambda: iterator.get_next_as_optional())()
