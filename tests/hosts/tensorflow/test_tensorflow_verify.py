@@ -67,7 +67,7 @@ def outcome(text: str, results: list[tuple[str, np.ndarray]]) -> _Outcome:
         entry = [repr(value.tobytes()), value.dtype.name, list(value.shape), len(data)]
         listed.append(HostResult('MainThread', None, what, [], [entry]))
         data += value.tobytes()
-    return _Outcome(0, text.encode(), b'', '', 1.0, listed, data, tensorflow=True, said={})
+    return _Outcome(0, text.encode(), b'', '', 1.0, listed, data, fuses_ops=True, said={})
 
 
 @pytest.mark.parametrize(('level', 'what', 'distance'), [
@@ -98,7 +98,7 @@ def test_breakpoints_on_nodes_change_last_bits_alone(tmp_path: Path) -> None:
     program.write_text(SESSION)
     plain, recorded, stepped = (_run([str(program)], level, ProgramInput(3), noted=True)
                                 for level in ('plain', 'ops', 'debugger'))
-    assert plain.tensorflow and (plain.code, recorded.code, stepped.code) == (0, 0, 0)
+    assert plain.fuses_ops and (plain.code, recorded.code, stepped.code) == (0, 0, 0)
     assert [one.what for one in plain.results] == ['Session.run'] * 5 and _at_level('ops', plain, recorded) is None
     found = _at_level('debugger', plain, stepped)
     assert found is not None and found.what == 'results' and 0 < (found.distance or 0) < 1e-5
