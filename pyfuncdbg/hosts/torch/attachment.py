@@ -11,7 +11,13 @@ from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.autograd_functions import AutogradFunctions
+from pyfuncdbg.hosts.torch.python_calls.backward_functions import BackwardFunctions
+from pyfuncdbg.hosts.torch.python_calls.custom_ops import CustomOps
+from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
+from pyfuncdbg.hosts.torch.python_calls.library_kernels import LibraryKernels
+from pyfuncdbg.hosts.torch.python_calls.program_hooks import ProgramHooks
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.tapes.backward_passes import BackwardPasses
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import parts
 
@@ -31,11 +37,19 @@ class TorchAttachment:
         host = TorchHost(torch_parts)
         runs = ThreadRuns(host)
         self._calls = PythonCalls(torch_parts, runs)
+        links = GradientLinks()
+        self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._patches = Patches()
         try:
-            AutogradFunctions(torch_parts, host, self._calls).install(self._patches)
+            self._ops.install(self._patches)
+            LibraryKernels(torch_parts, host, self._calls, links).install(self._patches)
+            AutogradFunctions(torch_parts, host, self._calls, links).install(self._patches)
+            BackwardFunctions(torch_parts, host, self._calls).install(self._patches)
+            BackwardPasses(torch_parts, host, self._calls, runs).install(self._patches)
+            ProgramHooks(torch_parts, host, self._calls).install(self._patches)
             HOSTS[host.name] = host
         except BaseException:
+            self._ops.remove()
             self._patches.restore()
             raise
 
@@ -46,5 +60,6 @@ class TorchAttachment:
     def remove(self) -> None:
         """Put PyTorch back as it was. Calls under way end as they began."""
         self._calls.on = False
+        self._ops.remove()
         self._patches.restore()
         HOSTS.pop(TorchHost.name, None)

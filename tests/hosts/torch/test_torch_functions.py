@@ -51,7 +51,8 @@ def test_what_a_hook_gives_is_the_result(torch: Any, seen: Seen, square: Any) ->
 
 def test_an_input_that_a_hook_replaces_keeps_its_gradient(torch: Any, seen: Seen, square: Any) -> None:
     def change(call: Any, proceed: Any) -> Any:
-        call.inputs[0] = call.site.host.from_numpy(np.array([5.0, 7.0], np.float32), call.inputs[0])
+        if call.site.name == 'Square':
+            call.inputs[0] = call.site.host.from_numpy(np.array([5.0, 7.0], np.float32), call.inputs[0])
         return proceed()
     seen.change = change
     x = torch.tensor([1.0, 3.0], requires_grad=True)
@@ -116,7 +117,7 @@ def test_the_program_is_recorded(record: Record) -> None:
     recorded = record('torch_check.py')
     assert recorded.out == plain_output('torch_check.py')
     calls = [(call.site.name, call.site.stack[-1].line) for call in recorded.trace.calls(kind='python')]
-    assert calls == [('Sine', 14), ('Cube', 14), ('Sine', 16)]
+    assert calls == [('Sine', 14), ('Cube', 14), ('Cube.backward', 14), ('Sine.backward', 14), ('Sine', 16)]
 
 
 def test_a_stop_in_forward_and_an_injected_input(tmp_path: Path) -> None:

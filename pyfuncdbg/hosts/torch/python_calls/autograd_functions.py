@@ -13,23 +13,22 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction, is_program_function
+from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks, link
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 FUNCTION = 'autograd.Function'
-CALL = 'pyfuncdbg'
-"""Key in the metadata of a backward node: the id of the call that it differentiates."""
-_MARK = '_pyfuncdbg_called'
 
 
 class AutogradFunctions:
     """Dispatcher between `Function.apply` and the program's `forward`."""
 
-    def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls) -> None:
+    def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls, links: GradientLinks) -> None:
         self._parts = parts
         self._host = host
         self._calls = calls
+        self._links = links
         self._apply = parts.native._FunctionBase.__dict__['apply']
         self._called: weakref.WeakKeyDictionary[type, CalledFunction | None] = weakref.WeakKeyDictionary()
 
@@ -41,7 +40,7 @@ class AutogradFunctions:
                         classmethod(self._replace_apply()))
 
     def _replace_apply(self) -> Callable[..., Any]:
-        calls, called_by_class, bind = self._calls, self._called, self._apply.__get__
+        calls, links, called_by_class, bind = self._calls, self._links, self._called, self._apply.__get__
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             original = bind(None, cls)
@@ -51,10 +50,13 @@ class AutogradFunctions:
                 called = called_by_class[cls]
             except KeyError:
                 called = called_by_class[cls] = self._new_called(cls)
-            if called is None:
-                return original(*args, **kwargs)
+            if called is None:                  # also that of an op, whose kernel was called within
+                result = original(*args, **kwargs)
+                if (op_call := links.take_op_call()) is not None:
+                    link(result, op_call)
+                return result
             try:
-                return calls.make(called, original, args, kwargs, _link_to_node)
+                return calls.make(called, original, args, kwargs, links.link_function)
             except BaseException as error:
                 error.__traceback__ = without_own_frames(error.__traceback__)
                 raise
@@ -82,12 +84,3 @@ class AutogradFunctions:
         with self._parts.torch.no_grad():
             result = self._apply.__get__(None, cls)(*positional, **keywords)
         return list(result) if isinstance(result, (list, tuple)) else [result]
-
-
-def _link_to_node(call: int, result: Any) -> None:
-    """Note in the backward node of a result which call it differentiates."""
-    for value in result if isinstance(result, (list, tuple)) else (result,):
-        node = getattr(value, 'grad_fn', None)
-        if node is not None:
-            node.metadata[CALL] = call
-            return

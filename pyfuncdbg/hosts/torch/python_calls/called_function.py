@@ -64,27 +64,33 @@ class CalledFunction:
             return ()
         return tuple([one.name for one in formal if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)])
 
-    def site(self, frame: FrameType | None, layout: NestedArguments | None) -> CallSite:
-        """The site of a call that the program makes in this frame or one outside of it."""
+    def site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool = False) -> CallSite:
+        """The site of a call that the program makes in this frame or one outside of it.
+
+        Args:
+            frame: Any frame on the stack of the call.
+            layout: That of the arguments; None if they are not nested.
+            recomputes: Whether PyTorch repeats the call for a backward pass.
+        """
         line = outside_machinery(frame)
-        key = (line.f_code, line.f_lasti, layout) if line is not None else (None, 0, layout)
+        key = (line.f_code, line.f_lasti, layout, recomputes) if line is not None else (None, 0, layout, recomputes)
         site = self._sites.get(key)
         if site is None:
             if len(self._sites) > _MOST_PLACES:
                 self._sites.clear()
-            site = self._sites[key] = self._new_site(line, layout)
+            site = self._sites[key] = self._new_site(line, layout, recomputes)
         return site
 
-    def _new_site(self, frame: FrameType | None, layout: NestedArguments | None) -> CallSite:
+    def _new_site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool) -> CallSite:
         where = place_of(frame)[:2] if frame is not None else ('', 0)
         names = layout.names if layout is not None else ()
-        key = self.op_type, self.name, code_number(self._code), *where, names
+        key = self.op_type, self.name, code_number(self._code), *where, names, recomputes
         place = _places.get(key)
         if place is None:
             if len(_places) > _MOST_PLACES:
                 _places.clear()
             place = _places[key] = CallSite(self.name, self.op_type, 'python', self._host)
-        attrs: dict[str, Any] = {}
+        attrs: dict[str, Any] = {'recomputed': True} if recomputes else {}
         if layout is not None:
             attrs['_arguments'] = layout.arguments
         if self._call_again is not None:

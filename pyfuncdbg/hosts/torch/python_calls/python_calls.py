@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
@@ -15,8 +16,9 @@ from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments,
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
-NoteCall = Callable[[int, Any], None]
-"""Takes the id of a call and its result."""
+CHECKPOINT = 'torch.utils.checkpoint'
+NoteCall = Callable[[int, CallSite, Any], None]
+"""Takes the id of a call, its site and its result."""
 
 
 class PythonCalls:
@@ -24,11 +26,13 @@ class PythonCalls:
 
     Attributes:
         on: Whether PyTorch is attached; otherwise calls are passed on unwatched.
+        is_compiling: Whether `torch.compile` traces this code; it takes the answer for a constant.
     """
 
     def __init__(self, parts: TorchParts, runs: ThreadRuns) -> None:
         self.on = True
         self._runs = runs
+        self.is_compiling: Callable[[], bool] = parts.compiler.is_compiling
         native = parts.native
         self._transforms: Callable[[], bool] = native._are_functorch_transforms_active
         self._modes: Callable[[], int] = native._len_torch_dispatch_stack
@@ -39,9 +43,14 @@ class PythonCalls:
     @property
     def watched(self) -> bool:
         """Whether a call made now has values and is seen by a hook: not one that only traces or transforms a function."""
-        if not self.on or not hooks.python or self._transforms():
-            return False
-        return not self._modes() or all(self._mode(key) is None for key in self._tracing_keys)
+        return self.on and bool(hooks.python) and not self.is_traced
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether code now only traces or transforms a function: its tensors have no values of their own."""
+        if self._transforms():
+            return True
+        return self._modes() > 0 and any(self._mode(key) is not None for key in self._tracing_keys)
 
     def make(self, called: CalledFunction, original: Callable[..., Any], args: Sequence[Any],
              kwargs: Mapping[str, Any], note: NoteCall | None = None) -> Any:
@@ -58,25 +67,53 @@ class PythonCalls:
         """
         run = self._runs.current()
         layout, inputs = flatten(args, kwargs, called.parameters if kwargs or args else ())
-        site = called.site(sys._getframe(1), layout)
+        frame = sys._getframe(1)
+        site = called.site(frame, layout, run.kind == 'backward' and is_recomputing(frame))
         if hooks.is_ignored(site) and run.aborted is None:
             next(site.counter)
             return call_unwatched(run, original if not kwargs else partial(original, **kwargs), *args)
         function = original if layout is None else partial(_call_nested, original, layout)
         caller = partial(_call, function) if note is None else partial(_call_noted, function, site, note)
         outputs = invoke(site, caller, run, inputs)
+        if type(outputs) is EarlyEnd:
+            raise outputs.error
         return outputs.raw if type(outputs) is ResultList else _as_result(outputs)
+
+
+class EarlyEnd(list[Any]):
+    """Outputs of a call that PyTorch has ended early, as it does where it recomputes: none.
+
+    Attributes:
+        error: Tells PyTorch so.
+    """
+
+    __slots__ = ('error',)
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
 
 
 @mark_function_caller
 def _call(function: Callable[..., Any], *inputs: Any) -> Sequence[Any]:
-    return output_list(function(*inputs))
+    try:
+        result = function(*inputs)
+    except Exception as error:                  # the program's own, or an end that is none
+        if _ends_early(error):
+            return EarlyEnd(error)
+        raise
+    return output_list(result)
 
 
 @mark_function_caller
 def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *inputs: Any) -> Sequence[Any]:
-    result = function(*inputs)
-    note(current_call(site), result)
+    try:
+        result = function(*inputs)
+    except Exception as error:                  # the program's own, or an end that is none
+        if _ends_early(error):
+            return EarlyEnd(error)
+        raise
+    note(current_call(site), site, result)
     return output_list(result)
 
 
@@ -84,6 +121,20 @@ def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *i
 def _call_nested(original: Callable[..., Any], layout: NestedArguments, *inputs: Any) -> Any:
     positional, keywords = layout.arguments(inputs)
     return original(*positional, **keywords)
+
+
+def _ends_early(error: Exception) -> bool:
+    """Whether an exception is PyTorch's way to end a function of which it has recomputed enough."""
+    return type(error).__name__ == '_StopRecomputationError' and type(error).__module__ == CHECKPOINT
+
+
+def is_recomputing(frame: FrameType | None) -> bool:
+    """Whether a frame is within a block that `checkpoint` executes once more for a backward pass."""
+    while frame is not None:
+        if frame.f_globals.get('__name__') == CHECKPOINT:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _as_result(outputs: Sequence[Any]) -> Any:

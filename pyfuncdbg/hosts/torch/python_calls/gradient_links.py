@@ -1,0 +1,50 @@
+"""Links from backward nodes to the calls that they differentiate. On the thread of the call."""
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+CALL = 'pyfuncdbg'
+"""Key in the metadata of a backward node, of its `ForwardCall`."""
+
+
+class ForwardCall(NamedTuple):
+    """The call that a backward node differentiates.
+
+    Attributes:
+        number: Its id.
+        name, op_type: Of its site.
+    """
+
+    number: int
+    name: str
+    op_type: str
+
+
+class GradientLinks:
+    """Notes of the calls whose backward node PyTorch makes next."""
+
+    def __init__(self) -> None:
+        self._thread = threading.local()
+
+    def note_op_call(self, call: int, site: Any, result: Any) -> None:
+        """Note a call of an op's kernel: its node is made when it has returned."""
+        self._thread.last = ForwardCall(call, site.name, site.op_type)
+
+    def take_op_call(self) -> ForwardCall | None:
+        """The op call of this thread that has no node yet."""
+        last: ForwardCall | None = self._thread.__dict__.pop('last', None)
+        return last
+
+    def link_function(self, call: int, site: Any, result: Any) -> None:
+        """Note in the backward node of an `autograd.Function`'s result which call it differentiates."""
+        link(result, ForwardCall(call, site.name, site.op_type))
+
+
+def link(result: Any, forward: ForwardCall) -> None:
+    """Note a call in the backward node of its result, if that has one."""
+    for value in result if isinstance(result, (list, tuple)) else (result,):
+        node = getattr(value, 'grad_fn', None)
+        if node is not None:
+            node.metadata[CALL] = forward
+            return

@@ -1,0 +1,56 @@
+"""Calls of the hooks that a program registers with tensors and modules. On the thread of each call."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hooks.patched_code import name_of
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
+from pyfuncdbg.hosts.torch.host import TorchHost
+from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
+from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.python_calls.watched_function import WatchedFunction, program_function
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+_OF_TENSORS = 'register_hook', 'register_post_accumulate_grad_hook'
+_OF_MODULES = ('register_forward_hook', 'register_forward_pre_hook', 'register_full_backward_hook',
+               'register_full_backward_pre_hook')
+
+
+class ProgramHooks:
+    """Replacer of the hooks that are registered while PyTorch is attached."""
+
+    def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls) -> None:
+        self._parts = parts
+        self._host = host
+        self._calls = calls
+
+    def install(self, patches: Patches) -> None:
+        """Replace the functions that register hooks."""
+        for owner, names in (self._parts.torch.Tensor, _OF_TENSORS), (self._parts.modules.Module, _OF_MODULES):
+            for name in names:
+                patches.replace(owner, name, self._replace_register(getattr(owner, name), name))
+
+    def _replace_register(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        is_compiling = self._calls.is_compiling
+
+        @functools.wraps(original)
+        def register(owner: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return original(owner, hook, *args, **kwargs)
+            try:
+                return original(owner, self._watched(hook, kind), *args, **kwargs)
+            except BaseException as error:
+                drop_leading_own_frames(error)
+                raise
+        return register
+
+    def _watched(self, hook: Any, kind: str) -> Any:
+        """The hook that is registered instead; the same one where it is not the program's."""
+        function = program_function(hook)
+        if function is None or type(hook) is WatchedFunction:
+            return hook
+        called = CalledFunction(str(name_of(hook) or function.__name__), kind, hook, self._host)
+        return WatchedFunction(self._calls, called, hook)

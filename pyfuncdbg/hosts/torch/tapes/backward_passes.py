@@ -1,0 +1,122 @@
+"""Backward passes as runs: `backward` and `autograd.grad`. On the thread of the pass."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.hooks.call import CallSite, Run, RunForm
+from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
+from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.program_line import program_line
+from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
+from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
+from pyfuncdbg.hosts.torch.host import TorchHost
+from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.tapes.gradient_graph import gradient_graph, node_of
+from pyfuncdbg.hosts.torch.tapes.leaf_names import LeafNames
+from pyfuncdbg.hosts.torch.tapes.pass_steps import PassSteps
+from pyfuncdbg.hosts.torch.tapes.step_sites import StepSites
+from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+_BACKWARD, _GRAD = 'backward', 'autograd.grad'
+_MOST = 1 << 10
+
+
+class BackwardPasses:
+    """Dispatcher between the program and PyTorch's engine."""
+
+    def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls, runs: ThreadRuns) -> None:
+        self._parts = parts
+        self._host = host
+        self._calls = calls
+        self._runs = runs
+        self._leaves = LeafNames(parts)
+        self._steps = StepSites(host, parts.torch.nn.Parameter)
+        self._sites = {label: CallSite(label, label, 'run', host, traits=Traits(backward_pass=True))
+                       for label in (_BACKWARD, _GRAD)}
+        self._forms: dict[tuple[Any, ...], RunForm] = {}
+
+    def install(self, patches: Patches) -> None:
+        """Replace the function that starts a pass, in both modules that use it."""
+        for module in (self._parts.autograd, self._parts.graph):
+            patches.replace(module, '_engine_run_backward', self._replace_start(module._engine_run_backward))
+
+    def _replace_start(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        calls, is_compiling = self._calls, self._calls.is_compiling
+
+        def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or not calls.on or not (hooks.gradient or hooks.run or hooks.python) or calls.is_traced:
+                return original(t_outputs, *args, **kwargs)
+            try:
+                return self._make_pass(original, list(t_outputs), args, kwargs)
+            except BaseException as error:
+                error.__traceback__ = without_own_frames(error.__traceback__)
+                raise
+        return _engine_run_backward
+
+    def _make_pass(self, original: Callable[..., Any], targets: list[Any], args: tuple[Any, ...],
+                   kwargs: dict[str, Any]) -> Any:
+        accumulates = bool(kwargs.get('accumulate_grad', args[5] if len(args) > 5 else False))
+        label = _BACKWARD if accumulates else _GRAD
+        sources = [] if accumulates else list(args[3] if len(args) > 3 else kwargs.get('inputs', ()))
+        names = tuple([self._leaves.name(source, sys._getframe(2)) if hasattr(source, 'shape') else f'source {i}'
+                       for i, source in enumerate(sources)])
+        run = self._new_run(label, len(targets), names)
+        steps = self._watched_steps(run, targets)
+
+        def whole(*_: Any) -> Sequence[Any]:
+            try:
+                with self._runs.within(run):
+                    result = original(tuple(targets), *args, **kwargs)
+            finally:
+                if steps is not None:
+                    steps.remove()
+            if steps is not None and hooks.gradient and not accumulates:
+                with self._runs.within(run):
+                    result = self._report_sources(steps, sources, names, result)
+            return output_list(result)
+
+        outputs = invoke(self._sites[label], whole, run, targets) if hooks.run else whole()
+        return outputs.raw if type(outputs) is ResultList else tuple(outputs)
+
+    def _new_run(self, label: str, targets: int, names: tuple[str, ...]) -> Run:
+        active = self._runs.active
+        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * targets, fetches=names,
+                  kind='inner' if active is not None and active.kind in ('backward', 'inner') else 'backward')
+        key = label, targets, names
+        form = self._forms.get(key)
+        if form is None:
+            if len(self._forms) > _MOST:
+                self._forms.clear()
+            form = self._forms[key] = RunForm()
+        run.form = form
+        return run
+
+    def _watched_steps(self, run: Run, targets: Sequence[Any]) -> PassSteps | None:
+        """The hooks on the nodes of a pass; None if no hook of ours wants gradients."""
+        if not hooks.gradient:
+            return None
+        frame = sys._getframe(2)
+        try:
+            with self._parts.native.DisableTorchFunction(), self._parts.torch.enable_grad():
+                graph = gradient_graph([node_of(target) for target in targets])
+            steps = PassSteps(run, graph, self._steps, lambda leaf: self._leaves.name(leaf, frame))
+            steps.install()
+        except Exception as error:              # a mistake of ours must not end the program's pass
+            report_failure('watching a backward pass failed', error)
+            return None
+        return steps
+
+    def _report_sources(self, steps: PassSteps, sources: Sequence[Any], names: Sequence[str], result: Any) -> Any:
+        """Make a call for each source of `autograd.grad`; the gradients after hooks."""
+        line = program_line(sys._getframe(1))
+        attrs = {'asked': (line.filename, line.line)} if line is not None else {}
+        reported = []
+        for source, name, gradient in zip(sources, names, result, strict=True):
+            flows = steps.sources_of(node_of(source)) if hasattr(source, 'grad_fn') else []
+            reported.append(steps.report_source(name, source, flows, gradient, attrs)[0])
+        return result if all(one is other for one, other in zip(reported, result, strict=True)) else tuple(reported)

@@ -1,0 +1,121 @@
+"""Names of the leaves of gradient graphs: parameters by their place in a module, other tensors by the program's variable."""
+from __future__ import annotations
+
+import weakref
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
+from pyfuncdbg.hooks.own_files import outside_machinery
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+_MOST = 1 << 16
+
+
+class ParameterName:
+    """Name of a parameter.
+
+    Attributes:
+        name: With the names of the modules that it is in: 'encoder.weight'.
+        root: The outermost of these modules.
+    """
+
+    __slots__ = ('name', 'parameter', 'root')
+
+    def __init__(self, parameter: Any, name: str, root: Any) -> None:
+        self.parameter: weakref.ref[Any] = weakref.ref(parameter)
+        self.name = name
+        self.root: weakref.ref[Any] = weakref.ref(root)
+
+
+class LeafNames:
+    """Lookup of names. All modules are searched for where a parameter is not known."""
+
+    def __init__(self, parts: TorchParts) -> None:
+        self._parts = parts
+        self._module: type = parts.modules.Module
+        self._parameter: type = parts.torch.nn.Parameter
+        self._by_id: dict[int, ParameterName] = {}
+        self._unknown: dict[int, weakref.ref[Any]] = {}
+
+    def name(self, leaf: Any, frame: FrameType | None) -> str:
+        """The name of a leaf.
+
+        Args:
+            leaf: A tensor.
+            frame: One of the program's frames, or one further in.
+        """
+        entry = self.parameter_name(leaf)
+        if entry is not None:
+            return entry.name
+        return _global_name(leaf, frame) or f'tensor {list(leaf.shape)}'
+
+    def parameter_name(self, leaf: Any) -> ParameterName | None:
+        """The name of a parameter of a module; None of another tensor."""
+        entry = self._by_id.get(id(leaf))
+        if entry is not None and entry.parameter() is leaf:
+            return entry
+        unknown = self._unknown.get(id(leaf))
+        if not isinstance(leaf, self._parameter) or (unknown is not None and unknown() is leaf):
+            return None
+        self._search()
+        entry = self._by_id.get(id(leaf))
+        if entry is None or entry.parameter() is not leaf:
+            if len(self._unknown) > _MOST:
+                self._unknown.clear()
+            self._unknown[id(leaf)] = weakref.ref(leaf)
+            return None
+        return entry
+
+    def relatives(self, leaf: Any) -> list[ParameterName]:
+        """The names of all parameters in the outermost module of one."""
+        entry = self.parameter_name(leaf)
+        root = entry.root() if entry is not None else None
+        if root is None:
+            return []
+        return [ParameterName(parameter, name, root) for name, parameter in named_parameters(root)]
+
+    def _search(self) -> None:
+        """Name the parameters of all modules that there are."""
+        modules = find_objects(*class_and_subclasses(self._module))
+        inner = {id(child) for module in modules for child in _members(module, '_modules').values()}
+        self._by_id.clear()
+        for root in modules:
+            if id(root) not in inner:
+                for name, parameter in named_parameters(root):
+                    self._by_id.setdefault(id(parameter), ParameterName(parameter, name, root))
+
+
+def named_parameters(module: Any, prefix: str = '', known: set[int] | None = None) -> list[tuple[str, Any]]:
+    """The parameters of a module and those within it, by name; runs no code of the program.
+
+    What `torch.compile` has wrapped has the names that it had before.
+    """
+    known = set() if known is None else known
+    if id(module) in known:
+        return []
+    known.add(id(module))
+    named = [(prefix + name, parameter) for name, parameter in _members(module, '_parameters').items()
+             if parameter is not None]
+    for name, child in _members(module, '_modules').items():
+        if child is not None:
+            named += named_parameters(child, prefix if name == '_orig_mod' else f'{prefix}{name}.', known)
+    return named
+
+
+def _members(module: Any, kind: str) -> dict[str, Any]:
+    members = object.__getattribute__(module, '__dict__').get(kind)
+    return dict(members) if isinstance(members, dict) else {}
+
+
+def _global_name(leaf: Any, frame: FrameType | None) -> str:
+    """The program's global variable that holds a tensor. Reading local ones would keep all their values alive."""
+    line = outside_machinery(frame)
+    while line is not None:
+        for name, value in list(line.f_globals.items()):
+            if value is leaf and not name.startswith('_'):
+                return name
+        globals_before = line.f_globals
+        while line is not None and line.f_globals is globals_before:
+            line = outside_machinery(line.f_back)
+    return ''

@@ -1,0 +1,117 @@
+"""Backward passes: runs with a gradient call for each node, with links to the steps before it and to the forward calls."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pyfuncdbg
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.chain import Outputs, hooks
+
+from conftest import Record  # isort: skip
+
+pytestmark = pytest.mark.torch
+
+
+class Gradients:
+    """A hook that keeps gradient calls, and gives what `change` makes of them."""
+
+    kinds = frozenset(('gradient',))
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.change: Any = None
+
+    def around(self, call: Call, proceed: Any) -> Outputs:
+        self.calls.append(call)
+        return proceed() if self.change is None else self.change(call, proceed)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def gradients(torch: Any) -> Any:
+    hook = Gradients()
+    with pyfuncdbg.attach('torch'):
+        hooks.add(hook)
+        try:
+            yield hook
+        finally:
+            hooks.remove(hook)
+
+
+def test_steps_are_linked_by_their_slots(torch: Any, gradients: Gradients) -> None:
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = x * x
+    (y.sum() + y[0]).backward()
+    by_id = {call.id: call for call in gradients.calls}
+    last = gradients.calls[-1]
+    assert last.site.attrs['source'] is True
+    assert [(by_id[source].site.op_type, slot) for source, slot in zip(last.sources, last.site.attrs['slots'],
+                                                                       strict=True)] == [('Mul', 0), ('Mul', 1)]
+    product = next(call for call in gradients.calls if call.site.op_type == 'Mul')
+    assert sorted(by_id[source].site.op_type for source in product.sources) == ['Select', 'Sum']
+    assert x.grad.tolist() == [8.0, 6.0]
+
+
+def test_a_gradient_that_a_hook_changes_goes_on(torch: Any, gradients: Gradients) -> None:
+    def change(call: Call, proceed: Any) -> Any:
+        outputs = proceed()
+        return [torch.full((2,), 7.0), *outputs[1:]] if call.site.op_type == 'Exp' else outputs
+    gradients.change = change
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    x.exp().sum().backward()
+    assert x.grad.tolist() == [7.0, 7.0]
+
+
+def test_a_step_is_computed_again_with_a_changed_input(torch: Any, gradients: Gradients) -> None:
+    def change(call: Call, proceed: Any) -> Any:
+        if call.site.op_type == 'Mul':
+            call.inputs[0] = torch.full((2,), 10.0)
+        return proceed()
+    gradients.change = change
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [30.0, 30.0]
+
+
+def test_a_pass_leaves_no_hook_in_a_graph_that_is_kept(torch: Any, gradients: Gradients) -> None:
+    x = torch.tensor([2.0], requires_grad=True)
+    y = (x * 3).sum()
+    y.backward(retain_graph=True)
+    first = len(gradients.calls)
+    pyfuncdbg.detach('torch')
+    y.backward()
+    assert len(gradients.calls) == first == 3
+    assert x.grad.tolist() == [6.0]
+
+
+def test_sources_of_grad_have_names_and_flows(torch: Any, gradients: Gradients) -> None:
+    x = torch.tensor([2.0], requires_grad=True)
+    y = x * 3
+    dx, dy = torch.autograd.grad(y * y, [x, y])
+    assert (dx.tolist(), dy.tolist()) == ([36.0], [12.0])
+    source_x, source_y = [call for call in gradients.calls if call.site.attrs.get('source')]
+    by_id = {call.id: call.site.op_type for call in gradients.calls}
+    assert [by_id[source] for source in source_x.sources] == ['Mul']
+    assert [by_id[source] for source in source_y.sources] == ['Mul', 'Mul']
+    assert source_x.run.fetches == ('tensor [1]', 'tensor [1]')
+
+
+def test_three_passes_and_the_names_of_leaves(record: Record) -> None:
+    trace = record('torch_tape.py').trace
+    runs = [run for run in trace.runs() if run.kind == 'backward']
+    assert [run.label for run in runs] == ['backward', 'autograd.grad', 'backward']
+    sources = [call.site.attrs['forward'] for call in trace.calls(kind='gradient') if call.site.attrs.get('source')
+               and call.outputs and not call.outputs[0].absent]
+    assert sources == ['a', 'x', 'x']
+    squares = [call for call in trace.calls(kind='gradient') if call.site.op_type == 'autograd.Function']
+    assert [trace.call(call.forward).site.name for call in squares] == ['Square', 'Square']
+
+
+def test_check_finds_the_backward_that_is_wrong(tmp_path: Any) -> None:
+    from conftest import PROGRAMS, run_command
+    done = run_command('run', '--break', 'torch_check.py:16', '--ui', 'prompt', str(PROGRAMS / 'torch_check.py'),
+                       cwd=tmp_path, typed='check\nc\n')
+    lines = [line for line in done.stderr.splitlines() if 'BAD' in line or ' OK' in line]
+    assert any('Cube' in line and 'BAD' in line for line in lines), done.stderr
+    assert any('Sine' in line and 'OK' in line for line in lines), done.stderr
