@@ -12,6 +12,7 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.jax.callbacks.callback_dispatch import CallbackDispatch
 from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
+from pyfuncdbg.hosts.jax.callbacks.traced_breakpoints import TracedBreakpoints
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import parts
 from pyfuncdbg.hosts.jax.programs.executables import Executables
@@ -38,6 +39,7 @@ class JaxAttachment:
         self._executables = Executables(jax_parts, host, self._lowered)
         self._runs = Dispatches(jax_parts, host, self._executables)
         self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors)
+        self._breakpoints = TracedBreakpoints(jax_parts)
         self._patches = Patches()
         try:
             errors.install(self._patches)
@@ -45,6 +47,7 @@ class JaxAttachment:
             self._executables.install(self._patches)
             self._calls.install(self._patches)
             self._runs.install(self._patches)
+            self._breakpoints.install()
             host.replay_site = self._sites.replay_site
             HOSTS[host.name] = host
         except BaseException:
@@ -59,6 +62,7 @@ class JaxAttachment:
     def remove(self) -> None:
         """Put JAX back as it was. Calls under way end as they began."""
         self._calls.on = False
+        self._breakpoints.remove()
         self._runs.remove()
         self._patches.restore()
         HOSTS.pop(JaxHost.name, None)

@@ -14,13 +14,14 @@ PROGRAMS = Path(__file__).resolve().parent / 'programs'
 ENVIRONMENT = {'PYTHONPATH': str(HERE), 'COLUMNS': '120', 'JAX_PLATFORMS': 'cpu'}
 
 
-def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder."""
+def run(folder: Path, *args: str, typed: str = '') -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder, with what a user has typed."""
     return subprocess.run([sys.executable, *args], cwd=folder, env={**os.environ, **ENVIRONMENT}, capture_output=True,
-                          text=True, timeout=240)
+                          text=True, timeout=240, input=typed)
 
 
-def record(folder: Path, program: Path | str, *options: str) -> tuple[subprocess.CompletedProcess[str], Trace]:
+def record(folder: Path, program: Path | str, *options: str,
+           typed: str = '') -> tuple[subprocess.CompletedProcess[str], Trace]:
     """Record a program, given as a file or as text.
 
     Returns:
@@ -30,5 +31,5 @@ def record(folder: Path, program: Path | str, *options: str) -> tuple[subprocess
         path = folder / 'program.py'
         path.write_text(program)
         program = path
-    done = run(folder, '-m', 'pyfuncdbg', 'run', '--record', 'trace', *options, str(program))
+    done = run(folder, '-m', 'pyfuncdbg', 'run', '--record', 'trace', *options, str(program), typed=typed)
     return done, pyfuncdbg.load(folder / 'trace')

@@ -22,8 +22,8 @@ from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback, LoweredCallbacks
-from pyfuncdbg.hosts.jax.programs.user_function import user_function
-from pyfuncdbg.hosts.jax.runs.dispatches import Dispatch, Dispatches
+from pyfuncdbg.hosts.jax.programs.user_function import is_breakpoint, user_function
+from pyfuncdbg.hosts.jax.runs.dispatches import Dispatch, Dispatches, dispatching_frame
 
 
 class CallbackDispatch:
@@ -60,14 +60,14 @@ class CallbackDispatch:
                 outputs = self._call(callback, partial(_call_flat, original, callback), flat_args, sys._getframe(1))
                 return outputs.raw if type(outputs) is ResultList else list(outputs)
             except BaseException as error:
-                self._pass_on(error)
+                self._pass_on(error, sys._getframe(1).f_back)
                 raise
         return __call__
 
     def _replace_debug_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The replacement for the call of `debug.callback`: JAX's own converts the arguments first."""
         def impl(*flat_args: Any, callback: Any, **settings: Any) -> Any:
-            if not hooks.python or not self.on or user_function(callback) is None:
+            if not hooks.python or not self.on or (user_function(callback) is None and not is_breakpoint(callback)):
                 return original(*flat_args, callback=callback, **settings)
             frame = sys._getframe(1)
 
@@ -75,17 +75,21 @@ class CallbackDispatch:
                 try:
                     self._call(callback, partial(_call_debug, callback), args, frame)
                 except BaseException as error:
-                    self._pass_on(error)
+                    self._pass_on(error, frame)
                     raise
                 return ()
             return original(*flat_args, callback=watched, **settings)
         return impl
 
-    def _pass_on(self, error: BaseException) -> None:
-        """Note the exception of a function, and take our frames out of it."""
+    def _pass_on(self, error: BaseException, closure: FrameType | None) -> None:
+        """Note the exception of a function, and take our frames out of it; `closure` is JAX's frame around the call."""
         error.__traceback__ = without_own_frames(error.__traceback__)
-        if self.on:
-            self._errors.note(error)
+        if not self.on:
+            return
+        self._errors.note(error)
+        caller = dispatching_frame(closure) if closure is not None and self._lowered.is_closure(closure) else None
+        if caller is not None:
+            self._errors.await_error(caller)
 
     def _call(self, callback: Any, call: Callable[..., Sequence[Any]], args: Sequence[Any],
               frame: FrameType) -> Sequence[Any]:
@@ -101,18 +105,21 @@ class CallbackDispatch:
         lowered = self._lowered.called_by(closure, callback)
         if lowered is None or closure is None:
             function = user_function(callback)
+            op_type = _eager_op_type(frame)
             if function is None:
-                return call(*args)
+                if not is_breakpoint(callback):
+                    return call(*args)
+                op_type = 'debug_breakpoint'
             run = self._runs.eager_runs.of_thread()
-            return self._invoke(self._sites.of_eager(_eager_op_type(frame), function, callback), call, run, args)
-        if lowered.function is None:
+            return self._invoke(self._sites.of_eager(op_type, function, callback), call, run, args)
+        if not lowered.is_watched:
             return call(*args)
         dispatch = self._runs.run_of_call(lowered, closure)
         site = lowered.site or self._sites.of_lowered(lowered, _executable_name(lowered))
         if not isinstance(dispatch, Dispatch):
             return self._invoke(site, call, dispatch, args)
         try:
-            return self._invoke(site, self._function(lowered, call), dispatch.run, args)
+            return self._invoke(site, call, dispatch.run, args)
         except BaseException:
             dispatch.failed = True
             raise
@@ -123,10 +130,6 @@ class CallbackDispatch:
             next(site.counter)
             return call_unwatched(run, call, *args)
         return invoke(site, call, run, list(args), thread=get_native_id())
-
-    @staticmethod
-    def _function(lowered: LoweredCallback, call: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-        return call
 
 
 def _call_flat(original: Callable[..., Any], callback: Any, *args: Any) -> Sequence[Any]:

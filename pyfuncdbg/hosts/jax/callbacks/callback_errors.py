@@ -6,18 +6,21 @@ needs the result. The exception becomes the error's `__cause__`; an abort is rai
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.call_frames import RUNNERS
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.raised_errors import RaisedErrors
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
-_FRAME_LINE = re.compile(r'  File "([^"]*)", line \d+, in [^\n]*\n')
+_FRAME_LINE = re.compile(r'  File "([^"]*)", line \d+, in ([^\n]*)\n')
 """A frame in the text that C++ makes of a traceback."""
-_FAILED_CALLBACK = 'CpuCallback error'
+_FAILED_CALLBACK = 'Traceback (most recent call last):\n'
 
 
 class CallbackErrors(RaisedErrors):
@@ -35,24 +38,47 @@ class CallbackErrors(RaisedErrors):
     def _replace_init(self, original: Callable[..., None]) -> Callable[..., None]:
         def __init__(error: Any, *args: Any) -> None:  # noqa: N807
             message = args[0] if args else ''
-            is_of_callback = isinstance(message, str) and _FAILED_CALLBACK in message
-            if is_of_callback:
+            cause = None
+            if self.failures and isinstance(message, str) and _FAILED_CALLBACK in message:
+                cause = self._cause_of(message)
                 args = (text_without_own_frames(message), *args[1:])
             original(error, *args)
-            if is_of_callback:
-                self._give_cause(error, args[0])
+            if cause is not None:
+                self._give_cause(error, cause)
         return __init__
 
-    def _give_cause(self, error: BaseException, message: str) -> None:
-        """Give an error its cause, or raise the abort that it was made of."""
-        cause = self.cause_of(message)
-        if isinstance(cause, RunAborted):
-            self.end_abort()
-            raise cause.with_traceback(None)
-        if cause is not None:
-            error.__cause__ = cause
+    def await_error(self, caller: FrameType) -> None:
+        """Give its cause to the error that C++ is about to raise in a frame, which dispatched without Python.
 
-    def cause_of(self, message: str) -> BaseException | None:
+        That is a plain ValueError (https://github.com/jax-ml/jax/issues/34083), whose making nobody sees: the frame's next
+        event is its exception. A program that is traced, by a debugger or for its coverage, stays as it is.
+        """
+        if sys.gettrace() is not None or caller.f_trace is not None:
+            return
+
+        def on_event(frame: FrameType, event: str, details: Any) -> None:
+            sys.settrace(None)
+            frame.f_trace = None
+            if event == 'exception' and isinstance(error := details[1], ValueError):
+                self._complete(error)
+        caller.f_trace = on_event
+        sys.settrace(_trace_nothing)
+
+    def _complete(self, error: ValueError) -> None:
+        """Complete an error that C++ has raised itself."""
+        message = error.args[0] if error.args else ''
+        if isinstance(message, str) and (cause := self._cause_of(message)) is not None:
+            error.args = (text_without_own_frames(message), *error.args[1:])
+            self._give_cause(error, cause)
+
+    def _give_cause(self, error: BaseException, cause: BaseException) -> None:
+        """Give an error its cause, or raise the abort that it was made of."""
+        if isinstance(cause, RunAborted):
+            self._end_abort()
+            raise cause.with_traceback(None)
+        error.__cause__ = cause
+
+    def _cause_of(self, message: str) -> BaseException | None:
         """The exception that a message was made of.
 
         It stays here: the program may ask for the same result again, and gets another error.
@@ -63,12 +89,22 @@ class CallbackErrors(RaisedErrors):
                     return failure.error
         return None
 
-    def end_abort(self) -> None:
+    def _end_abort(self) -> None:
         """Forget an abort that the program gets now, and the tokens for which its later callbacks would wait."""
         self.aborted = None
         self._parts.effects.runtime_tokens.clear()
 
 
 def text_without_own_frames(message: str) -> str:
-    """An error's text without the lines of our frames."""
-    return _FRAME_LINE.sub(lambda match: '' if is_own_file(match[1]) else match[0], message)
+    """An error's text without the lines of our frames, and of those outside of the program that we run."""
+    head, title, frames = message.partition(_FAILED_CALLBACK)
+    runners = {(code.co_filename, code.co_name) for code in RUNNERS}
+    for match in _FRAME_LINE.finditer(frames):
+        if (match[1], match[2]) in runners:
+            frames = frames[match.end():]
+            break
+    return head + title + _FRAME_LINE.sub(lambda match: '' if is_own_file(match[1]) else match[0], frames)
+
+
+def _trace_nothing(frame: FrameType, event: str, details: Any) -> None:
+    """Trace function that traces no new frame."""

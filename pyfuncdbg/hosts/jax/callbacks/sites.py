@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import sys
-import types
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -11,12 +10,12 @@ from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.result_list import output_list
+from pyfuncdbg.hosts.jax.callbacks.flat_arguments import flat_arguments
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
 
 _TRAITS = Traits(wraps_python=True)
-_MOST_NAMES = 64
 OP_TYPES = 'pure_callback', 'io_callback', 'debug_callback'
 CallFlat = Callable[..., Any]
 
@@ -64,11 +63,11 @@ class CallbackSites:
         else:
             name = earlier.name
         attrs: dict[str, Any] = {'_call': partial(self._call_again, callback)}
-        names = self._argument_names(function, callback)
-        if names:
-            attrs['arguments'] = names
+        layout = flat_arguments(self._parts, callback, function)
+        if layout is not None and layout.arguments is not None:
+            attrs['_arguments'] = layout.arguments
         site = CallSite(name, op_type, 'python', self._host, function=function, stack=stack, outputs=(f'{name}:0',),
-                        attrs=attrs, same_as=earlier, traits=_TRAITS)
+                        inputs=layout.names if layout is not None else (), attrs=attrs, same_as=earlier, traits=_TRAITS)
         self._by_place.setdefault(place, site)
         return site
 
@@ -94,34 +93,12 @@ class CallbackSites:
         callback(*inputs)
         return ()
 
-    def _argument_names(self, function: Any, callback: Any) -> list[str]:
-        """Names of the leaves of the arguments, such as 'samples[1][0]'; empty where they are not known."""
-        tree = getattr(callback, 'in_tree', None)
-        if tree is None:
-            return []
-        parameters = _parameters(function)
-        tools = self._parts.tree
-        args, keywords = tools.tree_unflatten(tree, range(tree.num_leaves))
-        names: list[str] = []
-        for index, argument in enumerate(args):
-            name = parameters[index] if index < len(parameters) else f'args[{index}]'
-            names.extend(name + tools.keystr(path) for path, _ in tools.tree_flatten_with_path(argument)[0])
-        for key, argument in keywords.items():
-            names.extend(key + tools.keystr(path) for path, _ in tools.tree_flatten_with_path(argument)[0])
-        return names[:_MOST_NAMES]
-
 
 def name_of(function: Any) -> str:
-    """The name of a function, as it stands in the name of a site."""
+    """The name of a function in the name of a site; without one it is a breakpoint of the program."""
+    if function is None:
+        return 'breakpoint'
     while isinstance(function, partial):
         function = function.func
     name = getattr(function, '__name__', None) or type(function).__name__
     return 'lambda' if name == '<lambda>' else str(name)
-
-
-def _parameters(function: Any) -> Sequence[str]:
-    """Names of the parameters by position, as far as they are plain to see."""
-    if isinstance(function, types.MethodType):
-        return _parameters(function.__func__)[1:]
-    code = getattr(function, '__code__', None)
-    return code.co_varnames[:code.co_argcount] if isinstance(code, types.CodeType) else ()

@@ -115,7 +115,7 @@ class Executables:
     def _describe(self, compiled: Any) -> Executable | None:
         """Describe an executable that JAX has built; None if it calls no function of the program."""
         callbacks = [lowered for closure in compiled.host_callbacks
-                     if (lowered := self._lowered.of_closure(closure)) is not None and lowered.function is not None]
+                     if (lowered := self._lowered.of_closure(closure)) is not None and lowered.is_watched]
         if not callbacks:
             return None
         debug_info = getattr(compiled.all_args_info, 'debug_info', None)

@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.occurrences import Occurrence, find_callbacks, traced_frames
-from pyfuncdbg.hosts.jax.programs.user_function import closure_variable, user_function
+from pyfuncdbg.hosts.jax.programs.user_function import closure_variable, is_breakpoint, user_function
 
 _CLOSURE = '_callback'
 """Name of JAX's closure around each callback."""
@@ -39,7 +39,7 @@ class LoweredCallback:
     """One callback in a compiled program.
 
     Attributes:
-        op_type: 'pure_callback', 'io_callback' or 'debug_callback'.
+        op_type: 'pure_callback', 'io_callback', 'debug_callback' or 'debug_breakpoint'.
         callback: JAX's callable of flat arguments.
         function: The program's; None for one of JAX's own.
         stack: The program's lines that made it, innermost last; empty if it was lowered before the attachment.
@@ -56,10 +56,17 @@ class LoweredCallback:
         self.callback = callback
         self.params = params                    # stays alive, so that its id stays its own
         self.function = user_function(callback)
+        if self.function is None and is_breakpoint(callback):
+            self.op_type = 'debug_breakpoint'
         self.stack = stack
         self.times = times
         self.executable: CompiledProgram | None = None
         self.site: CallSite | None = None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it calls a function of the program, or stops in one."""
+        return self.function is not None or self.op_type == 'debug_breakpoint'
 
 
 class _Lowering(threading.local):
@@ -118,6 +125,10 @@ class LoweredCallbacks:
         if lowered is None:
             lowered = self._by_params[id(params)] = LoweredCallback(op_type, callback, params)
         return lowered
+
+    def is_closure(self, frame: FrameType) -> bool:
+        """Whether a frame is of JAX's closure around a callback."""
+        return frame.f_code in self._codes
 
     def of_closure(self, closure: Any) -> LoweredCallback | None:
         """The callback behind a closure of an executable, however JAX has wrapped it; None if there is none."""

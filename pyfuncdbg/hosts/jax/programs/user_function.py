@@ -29,6 +29,13 @@ def user_function(callback: Any) -> Any:
     return None
 
 
+def is_breakpoint(callback: Any) -> bool:
+    """Whether a callback is that of `debug.breakpoint`, whose arguments are variables of the traced function."""
+    function = closure_variable(callback, 'callback') or getattr(callback, 'callback_func', None)
+    code = getattr(function, '__code__', None)
+    return isinstance(code, CodeType) and code.co_name.startswith('_breakpoint_callback') and is_machinery(code.co_filename)
+
+
 def closure_variable(function: Any, name: str) -> Any:
     """A variable that a function closes over; None if it has none of that name."""
     code, closure = getattr(function, '__code__', None), getattr(function, '__closure__', None) or ()

@@ -216,7 +216,7 @@ class Dispatches:
         if active and active[-1].executable is executable:
             dispatch = active[-1]
         else:
-            caller = _dispatching_frame(closure)
+            caller = dispatching_frame(closure)
             dispatch = self._begun_by_cpp(executable, lowered, caller) if caller is not None else (
                 self._oldest(executable, lowered))
         dispatch.calls[lowered] = dispatch.calls.get(lowered, 0) + 1
@@ -244,7 +244,7 @@ class Dispatches:
         return dispatch
 
 
-def _dispatching_frame(closure: FrameType) -> FrameType | None:
+def dispatching_frame(closure: FrameType) -> FrameType | None:
     """The frame whose code dispatched the executable that makes a call on its thread; None on a thread of XLA's."""
     frame: FrameType | None = closure.f_back
     while frame is not None and frame.f_code.co_name == '_wrapped_callback':

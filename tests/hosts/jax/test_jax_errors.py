@@ -1,0 +1,44 @@
+"""Exceptions of callbacks: their text as without us, their cause at every place where one surfaces, and aborts."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hosts.jax.jax_program import PROGRAMS, record, run
+
+from pyfuncdbg.hosts.jax.callbacks.callback_errors import text_without_own_frames
+
+PLACES = ['fast', 'slow', 'late', 'again', 'block', 'use', 'vmap', 'debug', 'eager', 'fast again']
+
+
+@pytest.mark.jax
+@pytest.mark.timeout(300)
+def test_an_error_has_its_cause_wherever_it_surfaces_and_nothing_else_differs(tmp_path: Path) -> None:
+    plain = run(tmp_path, str(PROGRAMS / 'surfacing.py')).stdout
+    done, trace = record(tmp_path, PROGRAMS / 'surfacing.py')
+    assert plain.count('CAUSE None') == len(PLACES) and "fast <class 'ValueError'>" in plain, plain
+    assert re.sub(r"CAUSE (ArithmeticError\('three'\)|KeyError\('noted'\))", 'CAUSE None', done.stdout) == plain, done.stderr
+    assert 'CAUSE None' not in done.stdout
+    assert re.findall(r'^(\w[\w ]*?) <class', done.stdout, re.MULTILINE) == PLACES
+    failed = [call for call in trace.calls(kind='python') if call.error is not None]
+    assert {call.error.type for call in failed if call.error} == {'ArithmeticError', 'KeyError'} and len(failed) == 7
+
+
+@pytest.mark.jax
+@pytest.mark.timeout(300)
+def test_an_abort_ends_the_run_and_later_ones_go_on(tmp_path: Path) -> None:
+    done, _ = record(tmp_path, PROGRAMS / 'aborting.py', '--break', 'half', '--ui', 'prompt', typed='abort\n' * 5 + 'c\n')
+    assert done.returncode == 0, done.stderr
+    ends = [line for line in done.stdout.splitlines() if line.startswith(('<class', 'value', 'end'))]
+    aborts = [f"<class 'pyfuncdbg.errors.RunAborted'> 'aborted at stop {number}'" for number in range(1, 6)]
+    assert ends == [*aborts, 'end 6.0']
+
+
+def test_the_text_of_an_error_has_no_frame_of_ours() -> None:
+    from pyfuncdbg.hooks import chain
+    text = ('INTERNAL: callback error: Traceback (most recent call last):\n  File "/p/program.py", line 3, in <module>\n'
+            f'  File "{chain.__file__}", line 9, in invoke\n  File "/p/program.py", line 2, in half\nValueError: no')
+    assert text_without_own_frames(text) == (
+        'INTERNAL: callback error: Traceback (most recent call last):\n  File "/p/program.py", line 3, in <module>\n'
+        '  File "/p/program.py", line 2, in half\nValueError: no')

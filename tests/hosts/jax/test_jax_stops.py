@@ -1,0 +1,56 @@
+"""Stops in callbacks and at `jax.debug.breakpoint`."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hosts.jax.jax_program import PROGRAMS, record
+
+pytestmark = [pytest.mark.jax, pytest.mark.timeout(300)]
+
+STEPS = """
+import jax, jax.numpy as jnp, numpy as np
+S = jax.ShapeDtypeStruct((3,), jnp.float32)
+def clip(v, limits):
+    low, high = limits
+    return np.minimum(np.asarray(v), high)
+@jax.jit
+def step(v):
+    return jax.pure_callback(clip, S, v, (jnp.float32(0.), v[1]))
+for _ in range(3):
+    print(step(jnp.arange(3.)))
+"""
+
+
+def test_a_stop_shows_arguments_and_steps(tmp_path: Path) -> None:
+    typed = 'p limits\nn\nn\np float(high)\nr\ninject out0 np.full(3, 7, np.float32)\nc\nq\n'
+    done, trace = record(tmp_path, STEPS, '--break', 'clip', '--ui', 'prompt', typed=typed)
+    assert "STOPPED entering clip at program.py:4, call 1 of node 'step/clip'" in done.stderr, done.stderr
+    assert 'STOPPED in clip at program.py:6' in done.stderr
+    assert '\n1.0\n' in done.stderr
+    assert '[7. 7. 7.]\n' in done.stdout and '[0. 1. 1.]\n' in done.stdout
+    assert [call.outputs[0].to_numpy().tolist() for call in trace.calls(kind='python')] == [[0, 1, 1]] * 3
+
+
+def test_conditions_and_lines(tmp_path: Path) -> None:
+    done, _ = record(tmp_path, STEPS, '--break', 'program.py:6', '--ui', 'prompt', typed='p low\nq\n')
+    assert 'STOPPED in clip at program.py:6' in done.stderr, done.stderr
+    (tmp_path / 'trace').rename(tmp_path / 'first')
+    done, _ = record(tmp_path, STEPS, '--break', 'pure_callback if v[1] == 1 and float(limits[1]) == 1', '--ui', 'prompt',
+                     typed='c\n')
+    assert "STOPPED before call 1 of node 'step/clip'" in done.stderr, done.stderr
+    assert 'limits[1]  float32 1.0' in done.stderr
+
+
+def test_a_breakpoint_in_a_traced_function_has_its_variables(tmp_path: Path) -> None:
+    done, trace = record(tmp_path, PROGRAMS / 'breakpoint.py', '--ui', 'prompt',
+                         typed='w\np h.tolist()\np scale\nu\np y.tolist()\nc\n')
+    out = done.stderr
+    assert "STOPPED in loss at breakpoint.py:7, node 'step/breakpoint'" in out, out
+    assert '> 7 jax.debug.breakpoint()' in out and "names  ['a', 'b']" in out
+    assert '> breakpoint.py:12 in step\n' in out and out.count('in <module>') == 1
+    assert '\n[0.0, 0.9640' in out and '\n3.0\n' in out and '\n[2.0, 2.0, 2.0]' in out
+    assert done.stdout == '5.89007\n'
+    (call,) = trace.calls(kind='python')
+    assert call.site.op_type == 'debug_breakpoint' and [tensor.name for tensor in call.inputs] == [
+        'w', 'x', 'h', 'w (up 1)', 'x (up 1)', 'y (up 1)']
