@@ -105,6 +105,8 @@ def recorded(cwd: Path) -> list[str]:
     ('run --segment much prog.py', "run: --segment: 'much' is not a size"),
     ('run --segment 5k prog.py', 'segments of 5120 bytes: expected 65536 to 1099511627776'),
     ('run --keep-on error --segment 1MB prog.py', '--segment cannot be combined with --keep-on'),
+    ('run --keep-on error --keep-newest prog.py', '--keep-newest cannot be combined with --keep-on'),
+    ('run --keep-newest --segment 1GB prog.py', 'segments of 1073741824 bytes: expected 65536 to 58720256, a quarter of'),
     ('run --keep-on error --every 3 prog.py', '--every cannot be combined with --keep-on'),
     ('run --before 3 prog.py', 'run: --before 3: it needs --keep-on PRED'),
     ('run --keep-on has_nan(out) --before -3 prog.py', '--before'),

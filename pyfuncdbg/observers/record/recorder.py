@@ -29,7 +29,7 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record import fork, recording_switch
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
-from pyfuncdbg.observers.record.log.log_segments import USUAL_SEGMENT, LogLimits, check_segment
+from pyfuncdbg.observers.record.log.log_segments import log_limits
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, Running, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
@@ -128,7 +128,7 @@ class Recorder:
 
     def __init__(self, path: str | os.PathLike[str], *, budget: int = 256 << 20, full_limit: int = 64 << 10,
                  level: str = 'stats', every: int = 1, ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee',
-                 exist: Exist = 'error', segment: int = USUAL_SEGMENT) -> None:
+                 exist: Exist = 'error', segment: int | None = None, keep_newest: bool = False) -> None:
         """Prepare; nothing is written before `start`.
 
         Args:
@@ -144,26 +144,27 @@ class Recorder:
             capture: What calls print is recorded and printed; 'only' recorded; or with 'off' only printed.
             exist: What to do if `path` exists: 'error', unless it is an empty folder; 'number' takes the first free of
                 NAME-2.pfd, NAME-3.pfd, ...; 'replace' removes a trace there, and nothing else.
-            segment: Bytes from which on the log of a process goes on in another file.
+            segment: Bytes from which on the log of a process goes on in another file; by default 1 GiB.
+            keep_newest: Where the budget is used up, remove the oldest segment of the process and count its calls, instead
+                of leaving out new ones; by default a segment is an eighth of the budget then.
 
         Raises:
             TraceError: The budget, the level, the segment or `exist` is none.
         """
         check_budget(budget)
-        check_segment(segment)
         policy = recording_policy(level, full_limit, ops, every)
         if exist not in EXIST:
             raise TraceError(f'exist={exist!r}: expected one of {", ".join(map(repr, EXIST))}')
         self.path = Path(path)
         self._exist: Exist = exist
         self.budget = budget
-        self._segment = segment
         self._policy = policy
         self.summaries = level == 'stats' and not policy.full_limit and not policy.is_selective
         """For hosts: counts of a graph node's values are enough."""
         self._op_cost = op_cost.total()
         self.kinds = policy.kinds
         self._queue_limit = queue_limit(budget)
+        self._limits = log_limits(budget - self._queue_limit, segment, keep_newest)
         self._scalars = policy.scalars(policy.usual)
         self._capture = Capture(capture) if capture != 'off' else None
         self._writer: Writer | None = None
@@ -181,6 +182,8 @@ class Recorder:
                                     BufferPool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
         shared = SharedArrays(self._snapshots, self._scalars) if shares and level != 'none' else None
         states = CallStates(partial(self._backlog.put_state, self._snapshots)) if self._policy.keeps_values else None
+        if states is not None:
+            self._backlog.states_in_force = states.numbers_in_force
         self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, states,
                                   self._restart)
         # The halves of a `Watcher`, called without a frame of this class around them.
@@ -339,8 +342,8 @@ class Recorder:
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
         trace_folder.check_identity(self.path, self._identity)
-        self._writer = Writer(self.path, LogLimits(self.budget - self._queue_limit, self._segment), self._backlog,
-                              self._snapshots, self._policy.facts(self.budget), self._notices, lambda: hooks.remove(self))
+        self._writer = Writer(self.path, self._limits, self._backlog, self._snapshots,
+                              self._policy.facts(self.budget), self._notices, lambda: hooks.remove(self))
         if thread:
             self._writer.start()
             self._backlog.mark = self._backlog.usual_mark

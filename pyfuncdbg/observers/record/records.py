@@ -30,8 +30,8 @@ OPS, TRIP, UNCAUGHT, UNHIT, HOST, SWITCH = 'ops', 'trip', 'uncaught', 'unhit', '
 that ended the program, breakpoints that stopped nothing, the version and settings of a host, a recording switched off or
 on."""
 
-UNSAMPLED, TRIMMED = 'unsampled calls', 'trimmed calls'
-"""Kinds of losses: calls that a sample has left out, and those that `trim` has."""
+UNSAMPLED, TRIMMED, OLDEST = 'unsampled calls', 'trimmed calls', 'oldest calls'
+"""Kinds of losses: calls that a sample has left out, those that `trim` has, and those removed to keep newer ones."""
 
 RAISED_AS = ', raised as '
 """In its text between the error of a function and the class that the program got of it."""

@@ -37,6 +37,7 @@ from pyfuncdbg.observers.record.log.call_batch import RETRY
 from pyfuncdbg.observers.record.log.trace_folder import read_manifest
 from pyfuncdbg.observers.record.records import (
     HOST,
+    OLDEST,
     OPS,
     SWITCH,
     TRIP,
@@ -190,6 +191,8 @@ class Trace:
         damage = [text for _, text in sorted(index.damage.items())]
         for process, log in sorted(index.logs.items()):
             dropped.update(log.dropped)
+            if log.removed:
+                dropped[OLDEST] += log.removed
             if (reader := index.readers.get(process)) is not None:
                 nbytes += reader.size
                 if reader.stop_reason:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.op_cost import OpCost
-from pyfuncdbg.observers.record.records import TRIMMED, UNSAMPLED, NoteRecord
+from pyfuncdbg.observers.record.records import OLDEST, TRIMMED, UNSAMPLED, NoteRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +146,4 @@ class TraceInfo:
     @property
     def lost_calls(self) -> int:
         """Calls that were made and are not in the trace, by budget, window, sample or `trim`."""
-        return sum(self.dropped.get(kind, 0) for kind in ('calls', UNSAMPLED, TRIMMED))
+        return sum(self.dropped.get(kind, 0) for kind in ('calls', UNSAMPLED, TRIMMED, OLDEST))

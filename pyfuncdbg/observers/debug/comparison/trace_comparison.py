@@ -30,7 +30,7 @@ from pyfuncdbg.observers.debug.comparison.environment_differences import (
 from pyfuncdbg.observers.debug.comparison.record_comparison import Content, RecordComparison, RecordDifference, Rules
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, GroupKey
 from pyfuncdbg.observers.record.index.tables import site_key
-from pyfuncdbg.observers.record.records import CallRecord, RunRecord, SiteRecord
+from pyfuncdbg.observers.record.records import OLDEST, CallRecord, RunRecord, SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 _ALONE = RecordDifference('calls')
@@ -143,7 +143,7 @@ class _Comparison:
         self._counts: list[int] = []
         self._reordered = self._valueless = 0
         self._across = hosts_of(traces[0]) != hosts_of(traces[1])
-        self._lost_calls = [bool(trace.info().dropped.get('calls')) for trace in traces]
+        self._lost_calls = [any(trace.info().dropped.get(kind) for kind in ('calls', OLDEST)) for trace in traces]
 
     def compare(self, calls: Groups, runs: Groups) -> None:
         """Compare the calls and runs of both sides; what differs first is known by when it ended on the first side."""

@@ -87,14 +87,8 @@ class Ring:
 
     def _forget_states(self) -> None:
         """Forget the states in which no call of the ring, and none that runs or is to come, has begun."""
-        backlog, states = self.calls.backlog, self.calls.states
-        if states is None:
-            return
-        used = states.numbers_in_force()
-        for row in list(backlog.rows):
-            used.update(row.state)
-        for *_, state in backlog.running_calls():
-            used.update(state)
+        backlog = self.calls.backlog
+        used = backlog.named_states()
         for _ in range(len(backlog.states)):
             record = backlog.states.popleft()
             if record[0] in used:

@@ -108,6 +108,8 @@ class FlightRecorder:
             backlog.running = before.running
         usual = self._policy.usual
         states = CallStates(partial(backlog.put_state, self._snapshots)) if self._policy.keeps_values else None
+        if states is not None:
+            backlog.states_in_force = states.numbers_in_force
         calls = CallRecorder(backlog, self._snapshots, self._policy.scalars(usual), self._capture, None, states,
                              self._resume_writer)
         halves = SelectiveCalls(calls, self._policy) if self._policy.is_selective else calls

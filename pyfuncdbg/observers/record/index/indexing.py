@@ -61,7 +61,7 @@ def update(index: Index, progress: Progress | None = None, patience: float | Non
 
     Raises:
         TraceError: No log can be read.
-        StaleIndexError: A log became shorter, or lost a segment.
+        StaleIndexError: A log became shorter, or was written anew.
     """
     grown, deadline = False, None if patience is None else monotonic() + patience
     index.unread = 0
@@ -73,12 +73,16 @@ def update(index: Index, progress: Progress | None = None, patience: float | Non
         try:
             reader = index.readers.get(process) or index.open_log(log)
             if not reader.grow(log):
-                index.close_log(process)
-                raise StaleIndexError(f'{log.path} has lost a segment since it was indexed')
+                raise StaleIndexError(f'{log.path} was written anew since it was indexed')
             if deadline is None or not grown or monotonic() < deadline:
                 grown |= _LogIndexing(index, process, reader).run(reading, deadline)
+                if not reader.is_current():
+                    raise StaleIndexError(f'{log.path} was written anew while it was read')
             else:
                 index.unread += max(0, reader.size - index.logs.setdefault(process, LogState()).nbytes)
+        except StaleIndexError:
+            index.close_log(process)
+            raise
         except TraceVersionError:
             raise
         except TraceError as error:
@@ -206,6 +210,8 @@ class _LogIndexing:
             if not isinstance(fields, dict):
                 raise ValueError('wrong counts')
             log.dropped = {text(what): number(count) for what, count in fields.items()}
+        elif kind == log_file.REMOVED:
+            log.removed = number(list_of(fields, 2)[1])
         elif kind == log_file.END:
             at = self._trace_time(list_of(fields, 2)[1])
             log.last = max(log.last, at)

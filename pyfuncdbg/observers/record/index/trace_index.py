@@ -36,6 +36,7 @@ class LogState:
         ended: Its closing record was read.
         last: When something happened in it last, in nanoseconds since the trace began.
         dropped: What the process could not keep.
+        removed: Calls that it has removed, to keep newer ones.
         ops: A recorder was asked for the nodes of graphs.
         versions, machine, settings: As of `TraceInfo`.
     """
@@ -50,6 +51,7 @@ class LogState:
     ended: bool = False
     last: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
+    removed: int = 0
     ops: bool = False
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ''
@@ -238,7 +240,8 @@ class Index:
         Args:
             process: Number of the process.
         """
-        self.readers.pop(process).close()
+        if (reader := self.readers.pop(process, None)) is not None:
+            reader.close()
 
     def close(self) -> None:
         """Close the logs; closing twice is allowed."""

@@ -62,6 +62,11 @@ class BlobStore:
         missed, self.missed = self.missed, {'tensors': 0, 'bytes': 0}
         return missed
 
+    def begin_segment(self) -> None:
+        """Store blobs once more from now on: the segment that has them may be removed before the calls that name them."""
+        self._stored.clear()
+        self._seen_once.clear()
+
     def forget(self) -> None:
         """Bound the memory for the hashes; a blob may then be written once more, which readers do not mind."""
         for keys in (self._stored, self._seen_once):
@@ -97,6 +102,8 @@ class BlobStore:
             snapshot.described = self._describe(snapshot)
         elif snapshot.described[6] == OVER_BUDGET:
             self._miss(snapshot)
+        elif type(key := snapshot.described[4]) is bytes and key not in self._stored and snapshot.data is not None:
+            snapshot.described = self._describe(snapshot)
         return snapshot.described
 
     def write_through(self, content: TensorContent, append: Callable[[bytes, int, Iterable[bytes]],
@@ -136,8 +143,7 @@ class BlobStore:
         Args:
             rows: The calls.
         """
-        self._stored.clear()                    # a blob may be written twice, which readers do not mind
-        self._seen_once.clear()
+        self.begin_segment()                    # a blob may be written twice, which readers do not mind
         self.count_missed()
         for row in rows:
             for value in itertools.chain(row.inputs, row.outputs):

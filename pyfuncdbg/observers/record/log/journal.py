@@ -16,16 +16,17 @@ from typing import Any
 
 import msgpack
 
+from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.log import log_file
-from pyfuncdbg.observers.record.log.blob_store import BlobStore
+from pyfuncdbg.observers.record.log.blob_store import TENSOR_SHARE, BlobStore
 from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
 from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.log_names import log_path
 from pyfuncdbg.observers.record.log.log_segments import LogLimits, LogSegments
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Losses, QueuedOutput, losses_of
+from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, losses_of
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
@@ -52,14 +53,14 @@ class Journal:
         sources: The texts that the program has loaded; records that name lines ask it for their numbers.
     """
 
-    def __init__(self, folder: Path, limits: LogLimits, facts: dict[str, Any], losses: Losses, notices: Notices) -> None:
+    def __init__(self, folder: Path, limits: LogLimits, facts: dict[str, Any], backlog: Backlog, notices: Notices) -> None:
         """Create the log.
 
         Args:
             folder: The trace.
             limits: Of its size and of its files.
             facts: What the process record says beyond what can be found out here.
-            losses: What had no room is added here.
+            backlog: Where the calls come from; what had no room is added to its losses.
             notices: For the notice to the user that the disk is full.
 
         Raises:
@@ -67,7 +68,9 @@ class Journal:
         """
         self.folder = folder
         self._notices = notices
-        self._losses = losses
+        self._limits = limits
+        self._backlog = backlog
+        self._losses = backlog.losses
         self._pending: list[tuple[int, bytes, int]] = []
         """Kind, content, and how much is lost if it has no room."""
         self._pieces: list[Any] = []
@@ -86,6 +89,9 @@ class Journal:
         self.sources = LoadedSources()
         self._reserve = _CLOSING if self._ledger.afford(_CLOSING + log_file.HEADER_SIZE) else 0
         self._process = _process_record(facts)
+        self._named_states: dict[int, set[int]] = {}
+        """By segment: the states that calls behind it may name."""
+        self._cannot_remove = False
         try:
             self.put(log_file.PROCESS, self._process)
             self.publish()
@@ -100,6 +106,11 @@ class Journal:
     def written(self) -> int:
         """Bytes written so far, those of a record in the making included."""
         return self._segments.written
+
+    @property
+    def segment(self) -> int:
+        """Number of the segment that is being written."""
+        return self._segments.number
 
     def is_in_place(self) -> bool:
         """Whether the log is where it was created.
@@ -117,18 +128,6 @@ class Journal:
             content: What msgpack can write.
         """
         self._put(kind, content, 1)
-
-    def _begin_segment_if_full(self) -> None:
-        """Go on in the next segment, if this one has its size and another can be made."""
-        if not self._segments.is_full or not self._ledger.afford(log_file.HEADER_SIZE):
-            return
-        try:
-            self._segments.begin_segment()
-        except OSError as error:                # a full disk, too many open files: this one goes on
-            raise_program_error(error)
-            self._ledger.refund(log_file.HEADER_SIZE)
-            return
-        self.put(log_file.PROCESS, self._process)       # for readers that miss an earlier segment; its clocks are the same
 
     def _put(self, kind: int, content: Any, worth: int) -> None:
         self._pending.append((kind, msgpack.packb(content, unicode_errors='surrogatepass'), worth))
@@ -173,7 +172,9 @@ class Journal:
         Raises:
             OSError: As `publish`.
         """
-        self._begin_segment_if_full()
+        self._begin_segment_if_full(rows)
+        if self._limits.keep_newest:
+            self._remove_oldest(self._limits.segment // 2)
         while True:
             plain = [row if not row.output and row.error is None and len(row.inputs) + len(row.outputs) <= MOST_TENSORS
                      else self._to_plain_data(row) for row in rows]
@@ -210,6 +211,37 @@ class Journal:
         for what, count in self._add_fitting(rows[half:], kind).items():
             lost[what] = lost.get(what, 0) + count
         return lost
+
+    def _begin_segment_if_full(self, rows: list[QueuedCall]) -> None:
+        """Go on in the next segment, if this one has its size and another can be made."""
+        if not self._segments.is_full or not self._ledger.afford(log_file.HEADER_SIZE):
+            return
+        try:
+            self._segments.begin_segment()
+        except OSError as error:                # a full disk, too many open files: this one goes on
+            raise_program_error(error)
+            self._ledger.refund(log_file.HEADER_SIZE)
+            return
+        self.put(log_file.PROCESS, self._process)       # for readers that miss an earlier segment; its clocks are the same
+        if self._limits.keep_newest:
+            self._named_states[self._segments.number - 1] = self._backlog.named_states().union(*[row.state for row in rows])
+            self._store.begin_segment()
+            self._reported.clear()              # totals of losses are written once more
+            self._cannot_remove = False
+
+    def _remove_oldest(self, size: int) -> None:
+        """Remove the oldest segments until so many bytes have room, as far as there are any."""
+        ledger, full = self._ledger, self._ledger.full
+        while self._segments.oldest is not None and not self._cannot_remove and not ledger.fits(size, TENSOR_SHARE):
+            try:
+                freed = self._segments.remove_oldest(self._named_states.pop(self._segments.oldest, None))
+            except (OSError, TraceError, ValueError) as error:      # no room to write what stays of it, or damaged
+                raise_program_error(error)
+                self._cannot_remove = True
+                return
+            ledger.refund(freed)
+            ledger.return_balance()
+            ledger.full = full
 
     def _to_plain_data(self, row: QueuedCall) -> QueuedCall:
         """A row whose output, error and losses are plain data."""
@@ -252,6 +284,8 @@ class Journal:
         Raises:
             OSError: As `publish`.
         """
+        if self._limits.keep_newest:
+            self._remove_oldest(content.nbytes + self._limits.segment // 2)
         try:
             return self._store.write_through(content, self._segments.file.append_blob)
         except OSError as error:

@@ -23,7 +23,7 @@ from pyfuncdbg.observers.record.log.read_window import ReadWindow, read_at
 VERSION = 7
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
 
-PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE, STATE = range(1, 13)
+PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE, STATE, REMOVED = range(1, 14)
 """Kinds of records."""
 
 MAGIC = b'PFDLOG\r\n'
@@ -321,6 +321,18 @@ class LogReader:
         version = _HEADER.unpack(head)[1]
         if version > VERSION:
             raise newer_version_error(self.path, version)
+
+    def is_in_place(self) -> bool:
+        """Whether its path still leads to the file that was opened.
+
+        Returns:
+            False if that was removed, moved or replaced.
+        """
+        try:
+            status = os.stat(self.path, follow_symlinks=False)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self._identity
 
     @property
     def size(self) -> int:

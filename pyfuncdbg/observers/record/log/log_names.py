@@ -106,3 +106,27 @@ def is_log(name: str) -> bool:
         True for PID-PROCESS.log and PID-PROCESS.SEGMENT.log.
     """
     return _LOG_NAME.fullmatch(name) is not None
+
+
+def draft_name(name: str) -> str:
+    """The name under which a first segment is written before it takes the place of another.
+
+    Args:
+        name: Of that.
+
+    Returns:
+        PID-PROCESS.new.
+    """
+    return name.removesuffix('.log') + '.new'
+
+
+def is_draft(name: str) -> bool:
+    """Whether a first segment that was being written could have this name.
+
+    Args:
+        name: Of a file.
+
+    Returns:
+        True for PID-PROCESS.new.
+    """
+    return name.endswith('.new') and is_log(name.removesuffix('.new') + '.log')

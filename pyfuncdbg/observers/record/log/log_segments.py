@@ -4,29 +4,20 @@ Used by the journal, and by copies of a trace, one thread at a time.
 """
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyfuncdbg.errors import TraceError
+from pyfuncdbg.observers.record.log.compaction import Compaction, remove_segment
 from pyfuncdbg.observers.record.log.log_file import LogFile
 from pyfuncdbg.observers.record.log.log_names import MOST_SEGMENTS, segment_path
 from pyfuncdbg.observers.record.log.segmented_log import LARGEST_SEGMENT
 
 USUAL_SEGMENT = 1 << 30
 SMALLEST_SEGMENT = 64 << 10
-
-
-def check_segment(size: int) -> None:
-    """Refuse a size that no segment can have.
-
-    Args:
-        size: Bytes.
-
-    Raises:
-        TraceError: It is too small or too large.
-    """
-    if not SMALLEST_SEGMENT <= size <= LARGEST_SEGMENT:
-        raise TraceError(f'segments of {size} bytes: expected {SMALLEST_SEGMENT} to {LARGEST_SEGMENT}')
+_FEWEST, _USUAL_NUMBER = 4, 8
+"""Segments of a log that keeps its newest calls, while its process is the only one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +27,35 @@ class LogLimits:
     Attributes:
         budget: Bytes on disk, shared by the processes of the trace.
         segment: Bytes from which on a segment is complete.
+        keep_newest: Remove the oldest segment where room is short, rather than leave out new calls.
     """
 
     budget: int
     segment: int = USUAL_SEGMENT
+    keep_newest: bool = False
+
+
+def log_limits(budget: int, segment: int | None, keep_newest: bool) -> LogLimits:
+    """The limits of the logs of a trace.
+
+    Args:
+        budget: As of `LogLimits`.
+        segment: The same; by default 1 GiB, and with `keep_newest` an eighth of the budget if that is less.
+        keep_newest: The same.
+
+    Returns:
+        The limits.
+
+    Raises:
+        TraceError: A segment of this size is too small or too large.
+    """
+    largest = max(budget // _FEWEST, SMALLEST_SEGMENT) if keep_newest else LARGEST_SEGMENT
+    if segment is None:
+        segment = min(USUAL_SEGMENT, max(budget // _USUAL_NUMBER, SMALLEST_SEGMENT)) if keep_newest else USUAL_SEGMENT
+    if not SMALLEST_SEGMENT <= segment <= largest:
+        why = ', a quarter of what the budget has for logs, where the newest calls are kept,' if keep_newest else ''
+        raise TraceError(f'segments of {segment} bytes: expected {SMALLEST_SEGMENT} to {largest}{why}')
+    return LogLimits(budget, segment, keep_newest)
 
 
 class LogSegments:
@@ -50,7 +66,7 @@ class LogSegments:
         file: The file of that segment.
     """
 
-    __slots__ = ('_before', '_first', '_segment', '_written', 'file', 'number')
+    __slots__ = ('_compaction', '_first', '_next', '_segment', '_sizes', '_written', 'file', 'number')
 
     def __init__(self, path: Path, segment: int = USUAL_SEGMENT) -> None:
         """Create the first segment.
@@ -64,7 +80,11 @@ class LogSegments:
         """
         self._first = path
         self._segment = segment
-        self._before = self._written = self.number = 0
+        self._sizes: dict[int, int] = {}
+        """Bytes of the segments that are complete."""
+        self._compaction = Compaction()
+        self._written = self.number = 0
+        self._next = 1
         self.file = LogFile(path)
 
     @property
@@ -75,7 +95,7 @@ class LogSegments:
     @property
     def is_full(self) -> bool:
         """Whether the segment has its size."""
-        return self.file.size >= self._segment and self.number + 1 < MOST_SEGMENTS
+        return self.file.size >= self._segment and self._next < MOST_SEGMENTS
 
     def begin_segment(self) -> None:
         """Go on in the next segment.
@@ -83,18 +103,19 @@ class LogSegments:
         Raises:
             OSError: It cannot be made; the segment goes on.
         """
-        path = segment_path(self._first, self.number + 1)
+        path = segment_path(self._first, self._next)
         try:
             following = LogFile(path)
         except FileExistsError:                 # of a signal handler that raised just here: it has no record
-            self.number += 1
+            self._sizes[self._next] = 0
+            self._next += 1
             raise
         except OSError:                         # its header had no room
             path.unlink(missing_ok=True)
             raise
         before, self.file = self.file, following
-        self.number += 1
-        self._before += before.size
+        self._sizes[self.number] = before.size
+        self.number, self._next = self._next, self._next + 1
         self._written += before.written
         before.close()
 
@@ -105,4 +126,29 @@ class LogSegments:
             The size in bytes, and the `errno` of what would prevent more.
         """
         size, why = self.file.largest_size()
-        return self._before + size, why
+        return sum(self._sizes.values()) + size, why
+
+    @property
+    def oldest(self) -> int | None:
+        """Number of the oldest segment with calls, if it is complete."""
+        number = self._compaction.number + 1
+        return number if number in self._sizes else None
+
+    def remove_oldest(self, states: Container[int] | None) -> int:
+        """Remove the oldest segment with calls.
+
+        Args:
+            states: Numbers of the states that later calls may name; None if that is not known.
+
+        Returns:
+            How many bytes less the log has now.
+
+        Raises:
+            OSError, TraceError: It cannot be, for want of room, say.
+        """
+        before = sum(self._sizes.values())
+        self._compaction = remove_segment(self._first, self._compaction, states)
+        if self._compaction.number:
+            del self._sizes[self._compaction.number]
+        self._sizes[0] = self._compaction.size
+        return before - sum(self._sizes.values())

@@ -64,6 +64,7 @@ class Backlog:
         hosts: Names of those whose environment is noted.
         notes: Stops, breakpoints and other notes, as plain data.
         states: States that calls begin in, as plain data, and the memory that each takes.
+        states_in_force: Gives the numbers of those that calls to come may name.
         running: Calls that have not returned, with their input snapshots, by id.
         cap: Length of `rows` at which it overflows.
         mark: Length of `rows` at which the thread of a call looks after the queue; 0 makes the next one do so.
@@ -74,7 +75,7 @@ class Backlog:
     """
 
     __slots__ = ('cap', 'first', 'hosts', 'losses', 'mark', 'notes', 'overflow', 'plan_numbers', 'plans', 'pressure', 'rows',
-                 'running', 'runs', 'sites', 'states', 'usual_mark', 'wake')
+                 'running', 'runs', 'sites', 'states', 'states_in_force', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
         self.first = next_id()
@@ -85,6 +86,7 @@ class Backlog:
         self.hosts: set[str] = set()
         self.notes: deque[list[Any]] = deque()
         self.states: deque[list[Any]] = deque()
+        self.states_in_force: Callable[[], set[int]] = set
         self.running: dict[int, Running] = {}
         self.plan_numbers = itertools.count(1)
         self.losses = Losses()
@@ -149,6 +151,19 @@ class Backlog:
             return False
         self.states.append(record)
         return True
+
+    def named_states(self) -> set[int]:
+        """The states that calls in the queue, running ones and calls to come may name.
+
+        Returns:
+            Their numbers.
+        """
+        numbers = self.states_in_force()
+        for row in list(self.rows):
+            numbers.update(row.state)
+        for *_, state in self.running_calls():
+            numbers.update(state)
+        return numbers
 
     def close(self, snapshots: Snapshots) -> None:
         """Count all queued calls as lost, free their memory and accept no more: the log cannot be written any more.

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from pyfuncdbg.errors import TraceError, TraceVersionError
-from pyfuncdbg.observers.record.log.log_file import HEADER_SIZE, LogFrame, LogReader
+from pyfuncdbg.observers.record.log.call_batch import decode_msgpack
+from pyfuncdbg.observers.record.log.log_file import HEADER_SIZE, REMOVED, LogFrame, LogReader
 from pyfuncdbg.observers.record.log.log_names import ProcessLog
 
 _OFFSET_BITS = 40
@@ -27,7 +28,7 @@ class SegmentedLog:
         stop_reason: Why the last `frames` stopped before the end of the last segment, '' if it did not.
     """
 
-    __slots__ = ('_before', '_keep', '_log', '_readers', 'stop_reason')
+    __slots__ = ('_before', '_keep', '_log', '_readers', '_removed', 'stop_reason')
 
     def __init__(self, log: ProcessLog, keep: Callable[[], bool] = lambda: True) -> None:
         """Open the first segment that can be.
@@ -40,6 +41,8 @@ class SegmentedLog:
         self._readers: dict[int, LogReader] = {}
         self._before = (0, 0)
         """A segment, and the bytes in those before it, which do not change."""
+        self._removed = 0
+        """The last segment that its process has removed, of those behind the first."""
         self.stop_reason = ''
         failure: TraceError | None = None
         for number in log.segments:
@@ -69,12 +72,19 @@ class SegmentedLog:
             log: The files that are there now.
 
         Returns:
-            False if one that was there is gone: then places in it are worth nothing.
+            False if one that was there is gone, or the first was written anew: then places are worth nothing.
         """
-        if not self._log.segments.keys() <= log.segments.keys():
-            return False
-        self._log = log
-        return True
+        known, self._log = self._log, log
+        return known.segments.keys() <= log.segments.keys() and self.is_current()
+
+    def is_current(self) -> bool:
+        """Whether the first segment is the one that was opened.
+
+        Returns:
+            False if its process has removed another, and thus written the first anew.
+        """
+        first = next(iter(self._readers.values()))
+        return len(self._log.segments) == 1 or first.is_in_place()
 
     @property
     def size(self) -> int:
@@ -145,8 +155,12 @@ class SegmentedLog:
         number, offset = divmod(start, LARGEST_SEGMENT)
         segments = [one for one in self._log.segments if one >= number]
         for one in segments:
-            if one > number:
-                self._report_missing(number, one - 1, report)
+            if 0 < one <= self._removed:        # its process was killed while it removed that
+                number = one + 1
+                continue
+            first = max(number, self._removed + 1) if self._removed else number
+            if one > first:
+                self._report_missing(first, one - 1, report)
             try:
                 reader = self._reader(one)
             except TraceError as error:
@@ -159,6 +173,8 @@ class SegmentedLog:
             position = one * LARGEST_SEGMENT + max(offset, HEADER_SIZE)
             for frame in reader.frames(offset, one * LARGEST_SEGMENT):
                 position = frame.position + frame.length
+                if frame.kind == REMOVED:
+                    self._removed = _removed_number(frame.payload)
                 yield frame
             if one == segments[-1]:
                 self.stop_reason = reader.stop_reason
@@ -206,3 +222,12 @@ class SegmentedLog:
         """Close the files; closing twice is allowed."""
         for reader in self._readers.values():
             reader.close()
+
+
+def _removed_number(payload: bytes) -> int:
+    """The number of the last segment that was removed; 0 if the record is damaged, which the index reports."""
+    try:
+        content = decode_msgpack(payload)
+    except ValueError:
+        return 0
+    return content[0] if isinstance(content, list) and content and type(content[0]) is int else 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pyfuncdbg.errors import NotATraceError, TraceError
-from pyfuncdbg.observers.record.log.log_names import is_log
+from pyfuncdbg.observers.record.log.log_names import is_draft, is_log
 from pyfuncdbg.observers.record.log.trace_folder import (
     LEDGER,
     MANIFEST,
@@ -164,7 +164,7 @@ def _check(path: Path, folder: int, names: list[str]) -> None:
         TraceError: It is one of these.
     """
     ours = {MANIFEST, draft_path(path / MANIFEST).name, LEDGER, *_OLD_INDEXES}
-    others = [name for name in names if not ((name in ours or is_log(name)) and
+    others = [name for name in names if not ((name in ours or is_log(name) or is_draft(name)) and
                                              stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode))]
     if others:
         more = f' and {len(others) - 3} more' if len(others) > 3 else ''

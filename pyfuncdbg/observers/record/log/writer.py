@@ -67,7 +67,8 @@ class Writer:
         """Some thread is writing."""
         self._worker: _Worker | None = None
         self._output_lengths: dict[int, int] = {}
-        self._journal = Journal(folder, limits, facts, backlog.losses, notices)
+        self._segment = 0
+        self._journal = Journal(folder, limits, facts, backlog, notices)
         backlog.pressure.busy, backlog.pressure.progress = self._is_busy, lambda: self._journal.written
 
     @property
@@ -265,6 +266,9 @@ class Writer:
 
     def _write_running(self, everything: bool) -> None:
         """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
+        if self._segment != self._journal.segment:
+            self._segment = self._journal.segment
+            self._output_lengths.clear()        # the segment that has them may be removed
         now = time.perf_counter_ns()
         rows: list[QueuedCall] = []
         running = self._backlog.running_calls()

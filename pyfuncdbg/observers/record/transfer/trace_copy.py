@@ -23,7 +23,7 @@ from pyfuncdbg.observers.record.log.log_names import ProcessLog
 from pyfuncdbg.observers.record.log.log_segments import LogSegments
 from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog
 from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, create, read_manifest
-from pyfuncdbg.observers.record.records import TRIMMED
+from pyfuncdbg.observers.record.records import OLDEST, TRIMMED
 from pyfuncdbg.observers.record.transfer.redaction import NO_REDACTION, PathRedaction, RecordRedaction, Redaction
 
 _CHUNK = 1 << 20
@@ -155,6 +155,7 @@ class _Copy:
         redact = RecordRedaction(self._redaction, self._paths, self._text_tensor)
         reader, log = SegmentedLog(source), LogSegments(target)
         losses: dict[str, int] = {}
+        removed: dict[str, int] = {}
         end: bytes | None = None
         before = self.left_out
         try:
@@ -164,6 +165,8 @@ class _Copy:
                 try:
                     if frame.kind == log_file.DROPPED:
                         losses = _losses(decode_msgpack(frame.payload))
+                    elif frame.kind == log_file.REMOVED:
+                        removed = _losses({OLDEST: decode_msgpack(frame.payload)[1]})
                     elif frame.kind == log_file.END:
                         end = frame.payload
                     elif frame.kind == log_file.BLOB:
@@ -176,7 +179,7 @@ class _Copy:
                     self.damage.append(f'{name}: record at byte {offset} cannot be read: {error}')
             if self.left_out > before:
                 losses[TRIMMED] = losses.get(TRIMMED, 0) + self.left_out - before
-            if losses:
+            if losses := {**losses, **removed}:
                 log.file.append(log_file.frame(log_file.DROPPED, msgpack.packb(losses)))
             if end is not None:
                 log.file.append(log_file.frame(log_file.END, end))

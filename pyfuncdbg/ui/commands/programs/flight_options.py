@@ -61,8 +61,9 @@ def flight_options(options: argparse.Namespace) -> FlightOptions | None:
         return None
     if options.every is not None:
         raise UsageError('run: --every cannot be combined with --keep-on, which tests every call')
-    if options.segment is not None:
-        raise UsageError('run: --segment cannot be combined with --keep-on, whose traces are small')
+    for option, is_given in (('--segment', options.segment is not None), ('--keep-newest', options.keep_newest)):
+        if is_given:
+            raise UsageError(f'run: {option} cannot be combined with --keep-on, whose traces are small')
     if options.live or options.ui == 'inspector':
         raise UsageError('run: --keep-on cannot be combined with the full screen, which shows a whole trace')
     return FlightOptions(tuple(options.keep_on), numbers)

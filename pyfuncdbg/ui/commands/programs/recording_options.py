@@ -18,6 +18,8 @@ def add_recording_options(parser: argparse._ArgumentGroup | argparse.ArgumentPar
     parser.add_argument('--budget', metavar='SIZE', help='largest size of the trace, such as 256MB')
     parser.add_argument('--segment', metavar='SIZE',
                         help='size from which on the log of a process goes on in another file (default: 1GB)')
+    parser.add_argument('--keep-newest', action='store_true',
+                        help='where the budget is used up, remove the oldest calls instead of leaving out new ones')
     parser.add_argument('--level', metavar='LEVELS', help='what is kept of tensors: none, stats, full; or rules by site or '
                         "element type, and the first that fits counts: 'loss=full,float64=none,*=stats'")
     parser.add_argument('--every', metavar='N', help='record each Nth call of a site; the others are counted')
@@ -30,6 +32,8 @@ def recording_options(options: argparse.Namespace) -> dict[str, Any]:
         UsageError: A number or a size is none.
     """
     given: dict[str, Any] = {'ops': options.ops}
+    if options.keep_newest:
+        given['keep_newest'] = True
     if options.level is not None:
         given['level'] = options.level
     if options.every is not None:
