@@ -24,7 +24,7 @@ _DESCRIPTIONS = (log_file.SITE, log_file.PLAN, log_file.SOURCE, log_file.NOTE)
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What was removed from a log so far.
+    """Amount that was removed from a log so far.
 
     Attributes:
         number: Of the last segment that is removed; -1 for none.
