@@ -48,10 +48,9 @@ def test_the_record_is_what_tensorflow_prints(one: Output, tensorflow: Worker) -
     assert [d for d in found if not varying or not ''.join(d.tensorflow).startswith(varying)] == []
 
 
-@pytest.mark.parametrize('one', EVERYTHING, ids=lambda one: one.name)
-def test_the_record_holds_nothing_that_varies(one: Output) -> None:
-    assert one.recorded is not None
-    assert normal('\n'.join(one.recorded), one.stem) == one.recorded
+def test_the_records_hold_nothing_that_varies() -> None:
+    assert [one.name for one in EVERYTHING
+            if one.recorded is None or normal('\n'.join(one.recorded), one.stem) != one.recorded] == []
 
 
 def test_every_program_begins_with_the_same_imports() -> None:
