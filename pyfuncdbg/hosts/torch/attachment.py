@@ -4,8 +4,9 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
@@ -39,17 +40,23 @@ class TorchAttachment:
         self._calls = PythonCalls(torch_parts, runs)
         links = GradientLinks()
         self._ops = CustomOps(torch_parts, host, self._calls, links)
+        self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
         self._patches = Patches()
+        self._end_subscription: Callable[[], None] = lambda: None
         try:
             self._ops.install(self._patches)
             LibraryKernels(torch_parts, host, self._calls, links).install(self._patches)
             AutogradFunctions(torch_parts, host, self._calls, links).install(self._patches)
             BackwardFunctions(torch_parts, host, self._calls).install(self._patches)
-            BackwardPasses(torch_parts, host, self._calls, runs).install(self._patches)
+            self._passes.install(self._patches)
+            self._passes.forward.enter()
+            self._end_subscription = hooks.subscribe(self._passes.forward.follow_hooks)
             ProgramHooks(torch_parts, host, self._calls).install(self._patches)
             HOSTS[host.name] = host
         except BaseException:
             self._ops.remove()
+            self._end_subscription()
+            self._passes.forward.leave()
             self._patches.restore()
             raise
 
@@ -59,7 +66,9 @@ class TorchAttachment:
 
     def remove(self) -> None:
         """Put PyTorch back as it was. Calls under way end as they began."""
-        self._calls.on = False
+        self._calls.on = self._passes.forward.on = False
+        self._end_subscription()
+        self._passes.forward.leave()
         self._ops.remove()
         self._patches.restore()
         HOSTS.pop(TorchHost.name, None)

@@ -55,13 +55,13 @@ _MODULES = {
                            '_TorchDispatchModeKey'),
     'functions': ('torch.autograd.function', 'Function _SingleLevelFunction BackwardCFunction'),
     'graph': ('torch.autograd.graph', '_engine_run_backward'),
-    'autograd': ('torch.autograd', '_engine_run_backward'),
+    'autograd': ('torch.autograd', '_engine_run_backward _get_sequence_nr backward grad'),
     'custom_ops': ('torch._library.custom_ops', 'CustomOpDef OPDEFS'),
     'library': ('torch.library', 'Library'),
     'modules': ('torch.nn.modules.module', 'Module'),
     'handles': ('torch.utils.hooks', 'RemovableHandle'),
     'compiler': ('torch.compiler', 'is_compiling'),
-    'modes': ('torch.overrides', 'TorchFunctionMode'),
+    'modes': ('torch.overrides', 'TorchFunctionMode _push_mode _pop_mode'),
     'optimizers': ('torch.optim.optimizer', 'Optimizer'),
 }
 _MEMBERS = {
@@ -71,7 +71,7 @@ _MEMBERS = {
     ('library', 'Library'): 'impl',
     ('modules', 'Module'): '__call__ register_forward_hook register_forward_pre_hook register_full_backward_hook '
                            'register_full_backward_pre_hook',
-    ('torch', 'Tensor'): 'register_hook register_post_accumulate_grad_hook _is_view',
+    ('torch', 'Tensor'): 'register_hook register_post_accumulate_grad_hook backward',
 }
 """What a class has to have, by the name of its module and its own."""
 

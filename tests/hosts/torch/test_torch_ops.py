@@ -1,7 +1,6 @@
 """Calls of custom ops, library kernels, hooks and backward functions; `torch.compile` passes through unchanged."""
 from __future__ import annotations
 
-import gc
 import pickle
 import traceback
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 from seen_calls import Seen
 
 import pyfuncdbg
-from pyfuncdbg.hooks.chain import hooks
 
 from conftest import Record, plain_output  # isort: skip
 
@@ -189,14 +187,10 @@ def test_a_compiled_model_is_one_graph_and_the_same_bit_for_bit(torch: Any, doub
                 counters['stats']['unique_graphs'], dict(counters['graph_break']))
     import torch._dynamo
     plain = train()
-    hook = Seen()
-    hooks.add(hook)
-    try:
-        with pyfuncdbg.attach('torch'):
-            watched = train()
-    finally:
-        hooks.remove(hook)
-        gc.collect()
+    with pyfuncdbg.attach('torch'), pyfuncdbg.record() as recording:
+        watched = train()
     assert watched == plain
     assert watched[2:] == (1, {})
-    assert set(hook.names) == {'doubled'}
+    with recording.trace() as trace:
+        assert {call.site.name for call in trace.calls(kind='python')} == {'doubled'}
+        assert len([run for run in trace.runs() if run.kind == 'backward']) == 3

@@ -108,6 +108,45 @@ def test_three_passes_and_the_names_of_leaves(record: Record) -> None:
     assert [trace.call(call.forward).site.name for call in squares] == ['Square', 'Square']
 
 
+def test_reasons_of_missing_gradients_with_their_lines(record: Record) -> None:
+    trace = record('torch_tape.py').trace
+    reasons = {call.site.attrs['forward']: call.site.attrs['dead'] for call in trace.calls(kind='gradient')
+               if 'dead' in call.site.attrs}
+    assert reasons == {
+        'b': 'detach() (torch_tape.py:13) cuts it off',
+        'c': '.data (torch_tape.py:13) cuts it off',
+        'd': 'mul (torch_tape.py:14) computes with it under torch.no_grad or inference_mode, which record nothing',
+        'e': 'detach() (torch_tape.py:15) cuts it off, then its elements go to NumPy',
+        'f': 'argmax (torch_tape.py:16) makes int64 of it: whole numbers and bools have no gradient',
+        'g': 'not used: what is computed of it by mul (torch_tape.py:18) does not lead to the target',
+        'h': 'requires_grad is False'}
+
+
+def test_steps_have_the_lines_of_their_operations(record: Record) -> None:
+    trace = record('torch_tape.py').trace
+    lines = [(call.site.op_type, call.site.stack[-1].line) for call in trace.calls(kind='gradient', run=2)
+             if not call.site.attrs.get('source')]
+    assert lines[:2] == [('Add', 17), ('Sum', 17)]
+    assert ('Mul', 13) in lines and ('autograd.Function', 17) in lines
+
+
+def test_the_mode_ends_with_the_last_hook_and_below_a_mode_of_the_program(torch: Any) -> None:
+    from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+
+    class Own(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+    with pyfuncdbg.attach('torch'):
+        assert _get_current_function_mode_stack() == []
+        with pyfuncdbg.record():
+            assert len(_get_current_function_mode_stack()) == 1
+            own = Own()
+            own.__enter__()
+        assert _get_current_function_mode_stack() == [own]
+        own.__exit__(None, None, None)
+    assert _get_current_function_mode_stack() == []
+
+
 def test_check_finds_the_backward_that_is_wrong(tmp_path: Any) -> None:
     from conftest import PROGRAMS, run_command
     done = run_command('run', '--break', 'torch_check.py:16', '--ui', 'prompt', str(PROGRAMS / 'torch_check.py'),

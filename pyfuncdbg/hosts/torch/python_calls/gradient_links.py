@@ -4,6 +4,8 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
+from pyfuncdbg.hooks.call import Frame
+
 CALL = 'pyfuncdbg'
 """Key in the metadata of a backward node, of its `ForwardCall`."""
 
@@ -14,11 +16,13 @@ class ForwardCall(NamedTuple):
     Attributes:
         number: Its id.
         name, op_type: Of its site.
+        line: Of the program.
     """
 
     number: int
     name: str
     op_type: str
+    line: Frame | None
 
 
 class GradientLinks:
@@ -29,7 +33,7 @@ class GradientLinks:
 
     def note_op_call(self, call: int, site: Any, result: Any) -> None:
         """Note a call of an op's kernel: its node is made when it has returned."""
-        self._thread.last = ForwardCall(call, site.name, site.op_type)
+        self._thread.last = ForwardCall(call, site.name, site.op_type, site.stack[-1] if site.stack else None)
 
     def take_op_call(self) -> ForwardCall | None:
         """The op call of this thread that has no node yet."""
@@ -38,7 +42,7 @@ class GradientLinks:
 
     def link_function(self, call: int, site: Any, result: Any) -> None:
         """Note in the backward node of an `autograd.Function`'s result which call it differentiates."""
-        link(result, ForwardCall(call, site.name, site.op_type))
+        link(result, ForwardCall(call, site.name, site.op_type, site.stack[-1] if site.stack else None))
 
 
 def link(result: Any, forward: ForwardCall) -> None:

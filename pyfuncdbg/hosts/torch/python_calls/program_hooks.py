@@ -36,12 +36,15 @@ class ProgramHooks:
     def _replace_register(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         is_compiling = self._calls.is_compiling
 
+        def watched(hook: Any) -> Any:          # a function: `torch.compile` can take nothing else from the closure below
+            return self._watched(hook, kind)
+
         @functools.wraps(original)
         def register(owner: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
             if is_compiling():
                 return original(owner, hook, *args, **kwargs)
             try:
-                return original(owner, self._watched(hook, kind), *args, **kwargs)
+                return original(owner, watched(hook), *args, **kwargs)
             except BaseException as error:
                 drop_leading_own_frames(error)
                 raise

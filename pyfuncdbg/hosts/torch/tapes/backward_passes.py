@@ -1,12 +1,13 @@
 """Backward passes as runs: `backward` and `autograd.grad`. On the thread of the pass."""
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.hooks.call import CallSite, Run, RunForm
+from pyfuncdbg.hooks.call import CallSite, Frame, Run, RunForm
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.patching import Patches
@@ -15,8 +16,10 @@ from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.tapes.forward_mode import ForwardMode
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import gradient_graph, node_of
 from pyfuncdbg.hosts.torch.tapes.leaf_names import LeafNames
+from pyfuncdbg.hosts.torch.tapes.none_reasons import missing_gradient
 from pyfuncdbg.hosts.torch.tapes.pass_steps import PassSteps
 from pyfuncdbg.hosts.torch.tapes.step_sites import StepSites
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
@@ -24,6 +27,8 @@ from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _BACKWARD, _GRAD = 'backward', 'autograd.grad'
 _MOST = 1 << 10
+_MOST_REPEATED = 32
+"""Missing gradients that each pass reports again."""
 
 
 class BackwardPasses:
@@ -35,15 +40,38 @@ class BackwardPasses:
         self._calls = calls
         self._runs = runs
         self._leaves = LeafNames(parts)
-        self._steps = StepSites(host, parts.torch.nn.Parameter)
+        self.forward = ForwardMode(parts, calls)
+        self._steps = StepSites(host, parts.torch.nn.Parameter, self._line_of)
         self._sites = {label: CallSite(label, label, 'run', host, traits=Traits(backward_pass=True))
                        for label in (_BACKWARD, _GRAD)}
+        self._reported: dict[int, str] = {}
         self._forms: dict[tuple[Any, ...], RunForm] = {}
 
     def install(self, patches: Patches) -> None:
         """Replace the function that starts a pass, in both modules that use it."""
         for module in (self._parts.autograd, self._parts.graph):
             patches.replace(module, '_engine_run_backward', self._replace_start(module._engine_run_backward))
+        for owner, name in (self._parts.torch.Tensor, 'backward'), (self._parts.autograd, 'backward'), (
+                self._parts.autograd, 'grad'):
+            patches.replace(owner, name, self._replace_entry(getattr(owner, name)))
+
+    def _replace_entry(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The replacement for a function of the program's interface: our mode ends where it begins."""
+        paused, is_compiling = self.forward.paused(original), self._calls.is_compiling
+
+        @functools.wraps(original)
+        def entry(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return original(*args, **kwargs)
+            try:
+                return paused(*args, **kwargs)
+            except BaseException as error:
+                error.__traceback__ = without_own_frames(error.__traceback__)
+                raise
+        return entry
+
+    def _line_of(self, node: Any) -> Frame | None:
+        return self.forward.notes.line_of(node._sequence_nr())
 
     def _replace_start(self, original: Callable[..., Any]) -> Callable[..., Any]:
         calls, is_compiling = self._calls, self._calls.is_compiling
@@ -75,9 +103,12 @@ class BackwardPasses:
             finally:
                 if steps is not None:
                     steps.remove()
-            if steps is not None and hooks.gradient and not accumulates:
+            if steps is not None and hooks.gradient:
                 with self._runs.within(run):
-                    result = self._report_sources(steps, sources, names, result)
+                    if accumulates:
+                        self._report_missing(steps)
+                    else:
+                        result = self._report_sources(steps, sources, names, result)
             return output_list(result)
 
         outputs = invoke(self._sites[label], whole, run, targets) if hooks.run else whole()
@@ -110,6 +141,25 @@ class BackwardPasses:
             report_failure('watching a backward pass failed', error)
             return None
         return steps
+
+    def _report_missing(self, steps: PassSteps) -> None:
+        """Make a call for each parameter that got no gradient, though others of its model did."""
+        notes = self.forward.notes
+        try:
+            missing = [entry for entry in self._leaves.relatives(steps.reached)
+                       if (leaf := entry.parameter()) is not None and id(leaf) not in steps.reached and leaf.grad is None]
+            line = program_line(sys._getframe(1))
+            attrs: dict[str, Any] = {'asked': (line.filename, line.line)} if line is not None else {}
+            for entry in missing:
+                leaf = entry.parameter()
+                reason, fix = missing_gradient(notes, leaf, entry.name)
+                if len(missing) > _MOST_REPEATED and self._reported.get(id(leaf)) == reason:
+                    continue                    # of a model that is mostly frozen
+                self._reported[id(leaf)] = reason
+                steps.report_source(entry.name, leaf, [], None, {**attrs, 'dead': reason, 'fix': fix})
+        except Exception as error:              # a mistake of ours
+            report_failure('finding out why gradients are missing failed', error)
+        notes.epoch += 1
 
     def _report_sources(self, steps: PassSteps, sources: Sequence[Any], names: Sequence[str], result: Any) -> Any:
         """Make a call for each source of `autograd.grad`; the gradients after hooks."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
@@ -67,13 +68,15 @@ class LeafNames:
             return None
         return entry
 
-    def relatives(self, leaf: Any) -> list[ParameterName]:
-        """The names of all parameters in the outermost module of one."""
-        entry = self.parameter_name(leaf)
-        root = entry.root() if entry is not None else None
-        if root is None:
-            return []
-        return [ParameterName(parameter, name, root) for name, parameter in named_parameters(root)]
+    def relatives(self, leaves: Iterable[int]) -> list[ParameterName]:
+        """The names of all parameters in the outermost modules of those with these ids."""
+        roots: dict[int, Any] = {}
+        for leaf in leaves:
+            entry = self._by_id.get(leaf)
+            if entry is not None and (root := entry.root()) is not None:
+                roots[id(root)] = root
+        return [ParameterName(parameter, name, root) for root in roots.values()
+                for name, parameter in named_parameters(root)]
 
     def _search(self) -> None:
         """Name the parameters of all modules that there are."""

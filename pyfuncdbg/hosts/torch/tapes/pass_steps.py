@@ -23,7 +23,7 @@ class PassSteps:
     """Gradient calls of one pass.
 
     Attributes:
-        flows: By id of a leaf, the calls that gave its gradient.
+        reached: Ids of the leaves that have got a gradient.
     """
 
     def __init__(self, run: Run, graph: GradientGraph, sites: StepSites, name_leaf: Callable[[Any], str]) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Frame
@@ -19,11 +20,11 @@ PARAMETER, TENSOR = 'Parameter', 'Tensor'
 class StepSites:
     """Maker of the sites; those of one line and op are one."""
 
-    def __init__(self, host: TorchHost, parameter: type) -> None:
+    def __init__(self, host: TorchHost, parameter: type, line_of: Callable[[Any], Frame | None]) -> None:
         self._host = host
         self._parameter = parameter
         self._sites: dict[tuple[Any, ...], CallSite] = {}
-        self.line_of: Any = lambda node: None
+        self._line_of = line_of
 
     def step_site(self, node: Any, slots: tuple[int, ...]) -> tuple[CallSite, int]:
         """The site of the step of a node, and the id of the call that it differentiates, 0 if it has none.
@@ -34,7 +35,7 @@ class StepSites:
         """
         node_name = node.name()
         forward: ForwardCall | None = node.metadata.get(CALL)
-        line: Frame | None = self.line_of(node)
+        line: Frame | None = forward.line if forward is not None and forward.line is not None else self._line_of(node)
         key = (node_name, slots, line) if forward is None else (node_name, slots, line, forward.name, forward.op_type)
         site = self._sites.get(key)
         if site is None:

@@ -1,0 +1,179 @@
+"""Observer of the program's calls of PyTorch's functions, while a hook wants gradients. On the thread of each call.
+
+A mode of PyTorch's own, one for each thread: it adds 1 µs to a call, and `torch.compile` traces through it.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.chain import hooks, report_failure
+from pyfuncdbg.hosts.interception.program_line import NOWHERE, program_line
+from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
+from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.tapes.forward_notes import WAYS, ForwardNotes, GradientLoss
+from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+_MOST_NODES = 256
+_IGNORED = frozenset(('__get__', '__set__', '__repr__', '__format__', '__len__', '__bool__', 'size', 'dim', 'numel',
+                      'backward', 'grad', 'zeros_like', 'ones_like', 'empty_like', 'requires_grad_', 'zero_', 'retain_grad',
+                      'stride', 'is_contiguous', 'is_floating_point', 'register_hook', 'register_post_accumulate_grad_hook'))
+"""Functions that lose no gradient, or none of an element."""
+
+
+class ForwardMode:
+    """The modes of all threads.
+
+    Attributes:
+        on: Whether PyTorch is attached.
+    """
+
+    def __init__(self, parts: TorchParts, calls: PythonCalls) -> None:
+        self.on = True
+        self._parts = parts
+        self._calls = calls
+        self._thread = threading.local()
+        self._tensor: type = parts.torch.Tensor
+        self._stack_size: Callable[[], int] = parts.native._len_torch_function_stack
+        self._sequence_number: Callable[[], int] = parts.autograd._get_sequence_nr
+        self._grad_enabled: Callable[[], bool] = parts.torch.is_grad_enabled
+        self._kind = self._mode_class()
+
+    @property
+    def notes(self) -> ForwardNotes:
+        """The notes of this thread."""
+        notes: ForwardNotes | None = getattr(self._thread, 'notes', None)
+        if notes is None:
+            notes = self._thread.notes = ForwardNotes()
+        return notes
+
+    # ------------------------------------------------------------------ the stack of modes
+    def enter(self) -> None:
+        """Begin on this thread, if a hook wants gradients; only below the program's modes, which end the innermost first."""
+        if self.on and hooks.gradient and not self._stack_size() and not self._calls.is_traced:
+            self._parts.modes._push_mode(self._kind())
+
+    def follow_hooks(self) -> None:
+        """Begin on this thread, or end, after hooks were added or removed."""
+        if hooks.gradient:
+            self.enter()
+        else:
+            self.leave()
+
+    def leave(self) -> None:
+        """End on this thread."""
+        modes = self._parts.modes
+        others = []
+        while self._stack_size():
+            mode = modes._pop_mode()
+            if type(mode) is not self._kind:
+                others.append(mode)
+        for mode in reversed(others):
+            modes._push_mode(mode)
+
+    def paused(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that calls another one without our mode, which else would leave frames in its exceptions."""
+        size, modes, kind = self._stack_size, self._parts.modes, self._kind
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if size() != 1:
+                return function(*args, **kwargs)
+            mode = modes._pop_mode()
+            if type(mode) is not kind:
+                modes._push_mode(mode)
+                return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                modes._push_mode(mode)
+        return call
+
+    def _mode_class(self) -> Any:
+        is_compiling, observe, observer = self._calls.is_compiling, self._observe, self
+
+        class Observing(self._parts.modes.TorchFunctionMode):  # type: ignore[misc, name-defined]
+            """A mode that changes nothing."""
+
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                if is_compiling():              # `torch.compile` takes the answer for a constant
+                    return func(*args, **(kwargs or {}))
+                if not observer.on or not hooks.gradient:
+                    try:
+                        return func(*args, **(kwargs or {}))
+                    except BaseException as error:
+                        drop_outermost_frame(error)
+                        raise
+                return observe(func, args, kwargs or {})
+        return Observing
+
+    # ------------------------------------------------------------------ one call
+    def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        start = self._sequence_number()
+        try:
+            result = func(*args, **kwargs)
+        except BaseException as error:
+            drop_outermost_frame(error)
+            raise
+        end = self._sequence_number()
+        try:
+            if end > start:
+                line = program_line(sys._getframe(2)) or NOWHERE
+                self.notes.note_nodes(start, end, line)
+                self._note_uses(func, args, line)
+            else:
+                self._note_loss(func, args, kwargs, result, sys._getframe(2))
+        except Exception as error:              # a mistake of ours must not end the program
+            report_failure('noting a forward operation failed', error)
+        return result
+
+    def _note_uses(self, func: Any, args: Sequence[Any], line: Frame) -> None:
+        for tensor in self._tensors(args):
+            if tensor.requires_grad and tensor.is_leaf:
+                self.notes.note_use(tensor, line, func.__name__)
+
+    def _tensors(self, args: Sequence[Any]) -> list[Any]:
+        """The tensors among arguments and in lists there."""
+        kind = self._tensor
+        found = []
+        for value in args:
+            if isinstance(value, kind):
+                found.append(value)
+            elif type(value) in (list, tuple):
+                found += [part for part in value if isinstance(part, kind)]
+        return found
+
+    def _note_loss(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, frame: FrameType) -> None:
+        name = getattr(func, '__name__', '')
+        if name in _IGNORED and (name != '__get__' or func.__self__.__name__ != 'data'):
+            return
+        inputs = [tensor for tensor in self._tensors([*args, *kwargs.values()]) if tensor.requires_grad]
+        if not inputs:
+            if name in WAYS and args:
+                self.notes.note_taken_out(args[0], WAYS[name])
+            return
+        if name not in WAYS and (not isinstance(result, self._tensor) or any(result is tensor for tensor in inputs)):
+            return
+        line = program_line(frame) or NOWHERE
+        loss = self._describe(name, result, line)
+        leaves = [tensor for tensor in inputs if tensor.is_leaf]
+        if not self.notes.is_noted(loss.kind, loss.name, line):     # to go down a graph takes longer
+            for tensor in inputs:
+                if tensor.grad_fn is not None:
+                    leaves += leaves_below(tensor.grad_fn, _MOST_NODES)
+        self.notes.note_loss(loss, leaves, result)
+
+    def _describe(self, name: str, result: Any, line: Frame) -> GradientLoss:
+        if name in WAYS:
+            return GradientLoss('out', name, line, out=WAYS[name])
+        if name in ('detach', 'detach_'):
+            return GradientLoss('detach', name, line)
+        if name == '__get__':
+            return GradientLoss('data', name, line)
+        if not (result.dtype.is_floating_point or result.dtype.is_complex):
+            return GradientLoss('dtype', name, line, dtype=str(result.dtype).removeprefix('torch.'))
+        return GradientLoss('no_grad' if not self._grad_enabled() else 'op', name, line)
