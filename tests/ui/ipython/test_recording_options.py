@@ -93,7 +93,7 @@ def test_a_cell_after_a_flight_recorder_is_recorded_as_ever(shell: Shell) -> Non
 
 @pytest.mark.parametrize(('options', 'message'), [
     ('--every 0', "%%pyfunc: --every '0' is not an integer from 1 on"),
-    ('--level most', "%%pyfunc: level='most'"),
+    ('--level most', "%%pyfunc: no such level: 'most'"),
     ('--segment 1', '%%pyfunc: segments of 1 bytes: expected 65536'),
     ('--keep-on error --before 99999999', '%%pyfunc: 99,999,999 calls before a trip take'),
     ('--segment much', "%%pyfunc: --segment: 'much' is not a size"),
