@@ -102,11 +102,7 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     if options.hosted is None:
         _tell_misplaced(target, parser)
         _prefer(options, settings)
-    with recorded_program.complaints_of_run():
-        flight = flight_options(options)
-    if flight is not None:
-        if options.live or options.ui == 'inspector':
-            raise UsageError('run: --keep-on cannot be combined with the full screen, which shows a whole trace')
+    if (flight := flight_options(options)) is not None:
         return _flown(options, flight, program, settings, budget)
     path = Path(options.record) if options.record is not None else recorded_program.free_path(
         program.name, recorded_program.folder_in(settings))

@@ -74,7 +74,7 @@ SUBFOLDERS = {
     'hosts.numpy.runtime': 'functions control_flow traces differentiation sessions autograph plans backward eager cluster '
                            'execution',
     'hosts.numpy.graph': 'proto definitions types',
-    'hosts.jax': 'doctor callbacks runs programs',
+    'hosts.jax': 'doctor graph_ops callbacks runs programs',
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
     'hosts.torch': 'tapes doctor python_calls',
     'observers.debug': 'replay comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines '

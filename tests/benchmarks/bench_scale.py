@@ -1,8 +1,8 @@
 """A trace of 10,000,000 calls and 50 GB of values: what it takes to open it, and to ask for calls.
 
-    python tests/benchmarks/bench_scale.py [TRACE | NUMBER OF CALLS [SEGMENTS]]
+    python tests/benchmarks/bench_scale.py [TRACE | NUMBER OF CALLS]
 
-Without a trace one is made first, in a temporary folder, its values holes of sparse files. Each line is the start of a
+Without a trace one is made first, in a temporary folder, its values holes of a sparse file. Each line is the start of a
 fresh process or one query: seconds that passed, seconds of CPU, and the most memory that the process has had.
 """
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
         if given.isdigit():
             from synthetic_trace import make
             path = str(Path(folder) / 'large.pfd')
-            make(Path(path), int(given), VALUES * int(given) // CALLS, segments=int((*sys.argv[2:], 50)[0]))
+            make(Path(path), int(given), VALUES * int(given) // CALLS)
         environment = dict(os.environ, BEGAN=str(time.time()), PYTHONPATH=str(ROOT))
         subprocess.run([sys.executable, __file__, '--inside', path], check=True, env=environment)
 

@@ -4,7 +4,6 @@ The values are blobs over holes of the log, of which a disk keeps nothing; they 
 """
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from pathlib import Path
@@ -18,8 +17,7 @@ from written_trace import CREATED, PID, tensor, write_trace
 
 from pyfuncdbg.observers.record.log import log_file, run_batch
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, pack
-from pyfuncdbg.observers.record.log.log_file import BLOB, KEY_SIZE, LogFile, frame
-from pyfuncdbg.observers.record.log.log_names import segment_path
+from pyfuncdbg.observers.record.log.log_file import BLOB, KEY_SIZE, frame
 from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, OutputRecord, SiteRecord
 
 SITES = 10
@@ -29,7 +27,7 @@ _STEP = 100_000
 """Nanoseconds from call to call."""
 
 
-def make(path: Path, calls: int, blob_bytes: int = 0, blobs: int = 64, segments: int = 1) -> None:
+def make(path: Path, calls: int, blob_bytes: int = 0, blobs: int = 64) -> None:
     """Write a trace of calls of ten sites, ten a run, on four threads, which end out of order.
 
     In each record of 512 calls one raised, one prints, and two have a NaN.
@@ -39,7 +37,6 @@ def make(path: Path, calls: int, blob_bytes: int = 0, blobs: int = 64, segments:
         calls: How many; rounded up to whole records.
         blob_bytes: Bytes of all blobs.
         blobs: How many there are, spread over the log.
-        segments: Files of the log, with as many calls each.
     """
     write_trace(path, [_call(number) for number in range(MOST_ROWS)], complete=False)
     log = path / f'{PID}-0001.log'
@@ -54,21 +51,15 @@ def make(path: Path, calls: int, blob_bytes: int = 0, blobs: int = 64, segments:
     head, tail = body[:begin], body[unpacker.tell():]
     records = -(-calls // MOST_ROWS)
     places = set(np.linspace(0, records, blobs, endpoint=False, dtype=int).tolist()) if blob_bytes else set()
-    begins = np.linspace(0, records, segments, endpoint=False, dtype=int).tolist()
-    with contextlib.ExitStack() as files:
-        file = files.enter_context(open(log, 'r+b'))
+    with open(log, 'r+b') as file:
         file.truncate(next(each.start for each in frames if each.kind == log_file.CALLS))
         file.seek(0, os.SEEK_END)
         file.write(b''.join(frame(log_file.PLAN, msgpack.packb([1, 'train', 'pyfuncdbg', [], [], b'', 'session']))))
         zeros = _frame_of_zeros(blob_bytes // max(1, len(places))) if places else b''
         for record in range(records):
-            if record in begins[1:]:
-                LogFile(segment_path(log, begins.index(record))).close()
-                file = files.enter_context(open(segment_path(log, begins.index(record)), 'ab'))
             if record in places:
                 file.write(zeros)
                 file.seek(blob_bytes // len(places), os.SEEK_CUR)
-                file.truncate()
             runs, columns = _columns(record * MOST_ROWS)
             file.write(b''.join(frame(log_file.RUNS, runs)))
             file.write(b''.join(frame(log_file.CALLS, head, msgpack.packb(MOST_ROWS), columns, tail)))

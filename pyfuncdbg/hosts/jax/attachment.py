@@ -13,6 +13,7 @@ from pyfuncdbg.hosts.jax.callbacks.callback_dispatch import CallbackDispatch
 from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
 from pyfuncdbg.hosts.jax.callbacks.traced_breakpoints import TracedBreakpoints
+from pyfuncdbg.hosts.jax.graph_ops.program_ops import ProgramOps
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import parts
 from pyfuncdbg.hosts.jax.programs.executables import Executables
@@ -39,6 +40,8 @@ class JaxAttachment:
         self._executables = Executables(jax_parts, host, self._lowered)
         self._runs = Dispatches(jax_parts, host, self._executables)
         self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors)
+        self._ops = ProgramOps(jax_parts, host, self._runs)
+        self._lowered.rewrite = self._ops.observed
         self._breakpoints = TracedBreakpoints(jax_parts)
         self._patches = Patches()
         try:
@@ -61,7 +64,7 @@ class JaxAttachment:
 
     def remove(self) -> None:
         """Put JAX back as it was. Calls under way end as they began."""
-        self._calls.on = False
+        self._calls.on = self._ops.on = False
         self._breakpoints.remove()
         self._runs.remove()
         self._patches.restore()

@@ -30,6 +30,8 @@ class JaxParts:
         api: The hook after a dispatch from C++.
         effects: Tokens by which ordered callbacks wait for each other.
         array: The type of arrays.
+        core: Programs and their ops.
+        lowering: Rules by which ops are lowered.
         tree: Nested containers of arrays.
         errors: The exception that C++ raises.
     """
@@ -44,14 +46,16 @@ class JaxParts:
     api: Any
     effects: Any
     array: Any
+    core: Any
+    lowering: Any
     tree: Any
     errors: Any
 
 
 _MODULES = {
     'callback': ('jax._src.callback', '_FlatCallback pure_callback_lowering io_callback_lowering '
-                                        'emit_python_callback'),
-    'debugging': ('jax._src.debugging', 'debug_callback_p debug_callback_lowering'),
+                                        'emit_python_callback _callback_op_sharding'),
+    'debugging': ('jax._src.debugging', 'debug_callback_p debug_callback_lowering debug_effect'),
     'debugger': ('jax._src.debugger.core', 'register_debugger _debugger_registry'),
     'execution': ('jax._src.interpreters.pxla', 'ExecuteReplicated UnloadedMeshExecutable MeshExecutable '
                                                 'lower_sharding_computation'),
@@ -59,6 +63,8 @@ _MODULES = {
     'api': ('jax._src.api', 'jit'),
     'effects': ('jax._src.dispatch', 'runtime_tokens'),
     'array': ('jax._src.array', 'ArrayImpl'),
+    'core': ('jax._src.core', 'Primitive Literal ShapedArray new_jaxpr_eqn'),
+    'lowering': ('jax._src.interpreters.mlir', 'register_lowering'),
     'tree': ('jax._src.tree_util', 'tree_leaves tree_unflatten tree_flatten_with_path keystr'),
     'errors': ('jax.errors', 'JaxRuntimeError'),
 }

@@ -301,17 +301,15 @@ class ShellCells:
         """End a recording and show the report."""
         warnings = unhit_warnings(debugger.breakpoints, recording.breakpoints) if not debugger.left else []
         try:
-            trace = self._recordings.end(recording)
-            answer = execute('report --json' if recording.options.as_json else 'report', Context(
-                trace, None, WIDTH, debugger), self._table) if trace is not None else None
+            context = Context(self._recordings.end(recording), None, WIDTH, debugger)
+            answer = execute('report --json' if recording.options.as_json else 'report', context, self._table)
         except PyfuncdbgError as error:
             say(f'no report: {one_line(str(error))}')
             return
         except KeyboardInterrupt:
             say('no report: interrupted; %pyfunc report shows it')
             return
-        if answer is not None:                  # else a flight recorder has said that nothing tripped
-            display(CommandResult(answer))  # type: ignore[no-untyped-call]
+        display(CommandResult(answer))  # type: ignore[no-untyped-call]
         for sentence in warnings:
             print(f'pyfuncdbg: {one_line(sentence)}')
         names = [name for label, held in self._recordings.lingering if label == recording.label for name in held.names()]

@@ -7,30 +7,23 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pyfuncdbg.errors import CommandError, UsageError
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.record.flight.flight_recorder import FlightRecorder
 from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, path_taken_error
-from pyfuncdbg.observers.record.recorder import SMALLEST_BUDGET, Recorder
+from pyfuncdbg.observers.record.recorder import SMALLEST_BUDGET
 from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.engine.command import Command, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import words
-from pyfuncdbg.ui.commands.programs.flight_options import (
-    FlightOptions,
-    add_flight_options,
-    flight_options,
-    flight_recorder,
-)
-from pyfuncdbg.ui.commands.programs.recording_options import add_recording_options, recording_options
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
-_CONDITION = re.compile(r'(--(?:if|keep-on)[ =]\s*)(?!["\'])(.*?)(?=\s+--[a-z]|$)')
+Capture = Literal['tee', 'only', 'off']
+
+_CONDITION = re.compile(r'(--if[ =]\s*)(?!["\'])(.*?)(?=\s+--[a-z]|$)')
 """A condition that needs no quotes: it ends where the next option begins."""
 
 
@@ -40,8 +33,9 @@ class RecordingOptions:
 
     Attributes:
         record: Folder of the trace, None for one that the session chooses.
-        of_recorder: Options of the recorder, those that were given.
-        flight: Condition of a flight recorder, which records instead; None without one.
+        ops: Graph nodes too.
+        budget: Bytes that the trace may take, None for the recorder's own limit.
+        capture: What becomes of what wrapped functions print.
         breaks: Places and conditions of breakpoints for this cell.
         catch: Stop where a wrapped function raises.
         ui: Front end at stops; None: unchanged.
@@ -50,8 +44,9 @@ class RecordingOptions:
     """
 
     record: Path | None = None
-    of_recorder: Mapping[str, Any] = field(default_factory=dict)
-    flight: FlightOptions | None = None
+    ops: bool = False
+    budget: int | None = None
+    capture: Capture = 'tee'
     breaks: tuple[tuple[str, str | None], ...] = ()
     catch: bool = False
     ui: Literal['auto', 'prompt', 'inspector', 'none'] | None = None
@@ -61,7 +56,9 @@ class RecordingOptions:
 
 def recording_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of a recording."""
-    add_recording_options(parser)
+    parser.add_argument('--record', metavar='PATH', help='folder for the trace')
+    parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
+    parser.add_argument('--budget', metavar='SIZE', help='largest size of the trace, such as 256MB')
     parser.add_argument('--capture', choices=('tee', 'only', 'off'), default='tee',
                         help='what wrapped functions print is recorded and shown (tee), only recorded, or only shown (off)')
 
@@ -69,7 +66,6 @@ def recording_arguments(parser: argparse.ArgumentParser) -> None:
 def cell_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a cell magic, breakpoints included."""
     recording_arguments(parser)
-    add_flight_options(parser)
     add_breaks(parser)
     parser.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'),
                         help='front end for stops; none: stops are logged and the cell continues')
@@ -95,48 +91,26 @@ def read_options(text: str, command: Command) -> RecordingOptions:
     for place, condition in options.breaks:
         spec, when, settings = breakpoint_of(place, condition)
         debugger.breakpoints.check(spec, when, **settings)
-    new_recorder(options, Path())               # which checks what it is given
     return options
-
-
-def new_recorder(options: RecordingOptions, path: Path) -> Recorder | FlightRecorder:
-    """The recorder of a cell, not started.
-
-    Args:
-        options: Of the cell.
-        path: Folder of its trace.
-
-    Raises:
-        CommandError, TraceError: An option is not valid.
-    """
-    if options.flight is None:
-        return Recorder(path, **options.of_recorder)
-    return flight_recorder(path, options.flight.conditions, **options.flight.numbers, **options.of_recorder)
 
 
 def options_of(args: argparse.Namespace) -> RecordingOptions:
     """The options that a parser has read.
 
     Raises:
-        CommandError: A size or a number is none, or the trace cannot be made there.
+        CommandError: The size is none, or the trace cannot be made there.
     """
     try:
-        given = recording_options(args)
-        flight = flight_options(args) if hasattr(args, 'keep_on') else None
         budget = None if args.budget is None else byte_size(args.budget)
     except UsageError as error:
-        text = str(error)
-        raise CommandError(text if text.startswith('--') else f'--budget: {text}') from None
-    if budget is not None:
-        if budget < SMALLEST_BUDGET:
-            raise CommandError(f'--budget {args.budget} is too small to record anything; give at least {SMALLEST_BUDGET} '
-                               'bytes')
-        given['budget'] = budget
-    given['capture'] = args.capture
+        raise CommandError(f'--budget: {error}') from None
+    if budget is not None and budget < SMALLEST_BUDGET:
+        raise CommandError(f'--budget {args.budget} is too small to record anything; give at least {SMALLEST_BUDGET} bytes')
     record = None if args.record is None else Path(args.record).expanduser()
     if record is not None and not args.help:
         _check_free(record)
-    return RecordingOptions(record, given, flight, tuple(getattr(args, 'breaks', ())), getattr(args, 'catch', False),
+    return RecordingOptions(record, args.ops, budget, args.capture, tuple(getattr(args, 'breaks', ())),
+                            getattr(args, 'catch', False),
                             getattr(args, 'ui', None), args.json, args.help)
 
 

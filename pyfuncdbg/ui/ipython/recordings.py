@@ -26,14 +26,13 @@ from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.record.flight.flight_recorder import FlightRecorder
 from pyfuncdbg.observers.record.log.trace_folder import fresh_path
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.ipython.options import RecordingOptions, new_recorder
+from pyfuncdbg.ui.ipython.options import RecordingOptions
 from pyfuncdbg.ui.prompt.install import install
 
 _OURS = 'pyfuncdbg'
@@ -120,7 +119,7 @@ class OtherCalls:
 
     passive = True
 
-    def __init__(self, recorder: Recorder | FlightRecorder, earlier: list[LeftoverThreads]) -> None:
+    def __init__(self, recorder: Recorder, earlier: list[LeftoverThreads]) -> None:
         self.kinds: frozenset[Kind] = recorder.kinds
         self._recorder = recorder
         self._earlier = tuple(earlier)
@@ -153,7 +152,7 @@ class CellRecording:
 
     label: str
     options: RecordingOptions
-    recorder: Recorder | FlightRecorder
+    recorder: Recorder
     others: OtherCalls | None
     began: int
     threads: CellThreads
@@ -187,7 +186,7 @@ class Recordings:
         """
         self.tidy()
         path = options.record or self._fresh(label)
-        recorder = new_recorder(options, path).start()
+        recorder = _start_recorder(options, path)
         others = OtherCalls(recorder, [held for _, held in self.lingering]) if self.lingering else None
         interrupted = debugger.live.sleep()
         before = debugger.broker.front_end_name, debugger.catching
@@ -205,29 +204,24 @@ class Recordings:
         return CellRecording(label, options, recorder, others, perf_counter_ns(), CellThreads(), tuple(numbers), before,
                              interrupted)
 
-    def end(self, recording: CellRecording) -> Trace | None:
-        """The cell is over: its trace, which is what commands read from now on. Its threads go on being recorded.
-
-        Of a flight recorder it is the last trace, None if there is none, and its threads are not recorded any more.
-        """
+    def end(self, recording: CellRecording) -> Trace:
+        """The cell is over: its trace, which is what commands read from now on. Its threads go on being recorded."""
         for number in recording.breakpoints:
             if number in debugger.breakpoints.entries:
                 debugger.breakpoints.clear(number)
         debugger.broker.front_end_name = recording.before[0]
         debugger.catching = recording.before[1]
-        recorder, left = recording.recorder, recording.threads.left()
-        if left and isinstance(recorder, Recorder):
-            recorder.flush()
-            self.lingering.append((recording.label, LeftoverThreads(recorder, left, recording.began)))
+        left = recording.threads.left()
+        if left:
+            recording.recorder.flush()
+            self.lingering.append((recording.label, LeftoverThreads(recording.recorder, left, recording.began)))
         else:
-            recorder.stop()
+            recording.recorder.stop()
         if recording.others is not None:
             recording.others.stop()
         if recording.interrupted:
             debugger.live.wake()
-        if isinstance(recorder, Recorder):
-            return self._show(Trace.open(recorder.path), recording.label, recorder)
-        return self._show(Trace.open(recorder.traces[-1]), recording.label, None) if recorder.traces else None
+        return self._show(Trace.open(recording.recorder.path), recording.label, recording.recorder)
 
     def tidy(self) -> None:
         """Close the traces of cells whose threads have ended."""
@@ -263,7 +257,7 @@ class Recordings:
         """
         if self.session is not None:
             raise CommandError(f"every cell is recorded already, to {self.session.path}; '%pyfunc off' ends that")
-        self.session = Recorder(options.record or fresh_path(), **options.of_recorder).start()
+        self.session = _start_recorder(options, options.record or fresh_path())
         self._show(Trace.open(self.session.path), 'every cell', self.session)
         return self.session.path
 
@@ -369,3 +363,9 @@ def _called_since(recorder: Recorder, moment: float) -> bool:
 def _remove(folder: str, owner: int) -> None:
     if os.getpid() == owner:                    # a forked child comes here too
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start_recorder(options: RecordingOptions, path: Path) -> Recorder:
+    if options.budget is None:
+        return Recorder(path, ops=options.ops, capture=options.capture).start()
+    return Recorder(path, budget=options.budget, ops=options.ops, capture=options.capture).start()

@@ -17,9 +17,26 @@ from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback, LoweredCallbacks
+from pyfuncdbg.hosts.jax.programs.user_function import closure_variable
 
 _WRAPPED = re.compile(r'(?:jit|pmap)[(_](.*?)\)?$', re.DOTALL)
+_PMAP = '_fun'
 _SOURCE = re.compile(r' at (.*):\d+$')
+
+
+class Observing:
+    """One observed op in a compiled program.
+
+    Attributes:
+        site: Of the op.
+        times: Number of its calls in one run; None if that depends on values.
+    """
+
+    __slots__ = ('__weakref__', 'site', 'times')
+
+    def __init__(self, site: CallSite, times: int | None) -> None:
+        self.site = site
+        self.times = times
 
 
 class Executable:
@@ -31,29 +48,30 @@ class Executable:
         arguments: Names of its arguments, such as "w['a']"; constants come first, under ''.
         results: Names of its results.
         callbacks: Its callbacks, in the order of lowering.
+        observers: Of its ops.
         form: Of its runs.
         site: Of its runs' own calls.
     """
 
-    __slots__ = ('__weakref__', 'arguments', 'callbacks', 'eager', 'form', 'name', 'results', 'site')
+    __slots__ = ('__weakref__', 'arguments', 'callbacks', 'eager', 'form', 'name', 'observers', 'results', 'site')
 
-    def __init__(self, name: str, callbacks: Sequence[LoweredCallback], debug_info: Any, host: Host) -> None:
-        source = str(getattr(debug_info, 'func_src_info', '') or '')
-        where = match[1] if (match := _SOURCE.search(source)) else ''
-        within_jax = bool(where) and is_machinery(where)
-        self.name = _plain_name(name)
-        self.eager = within_jax and not where.endswith('pmap.py')
+    def __init__(self, name: str, callbacks: Sequence[LoweredCallback], observers: Sequence[Observing], debug_info: Any,
+                 host: Host) -> None:
+        self.name = plain_name(name)
+        self.eager = within_jax(debug_info)
         self.arguments = tuple(str(argument or '') for argument in getattr(debug_info, 'arg_names', None) or ())
         self.results = tuple(str(result or '') for result in getattr(debug_info, 'result_paths', None) or ())
-        if within_jax and not self.eager:
+        if self.name == _PMAP and not self.eager:
             self.name = 'pmap'
         self.callbacks = callbacks
+        self.observers = observers
         self.form = RunForm()
         self.site = CallSite(self.name, 'jit', 'run', host)
 
     def sites(self) -> list[CallSite]:
-        """The sites of its callbacks that were called, or may be."""
-        return [lowered.site for lowered in self.callbacks if lowered.site is not None]
+        """The sites of its ops, as far as they are observed, and of its callbacks that were called."""
+        return [*[observer.site for observer in self.observers],
+                *[lowered.site for lowered in self.callbacks if lowered.site is not None]]
 
 
 class Executables:
@@ -64,6 +82,7 @@ class Executables:
         self._host = host
         self._lowered = lowered
         self._by_call: weakref.WeakKeyDictionary[Any, Executable | None] = weakref.WeakKeyDictionary()
+        self._by_observer: weakref.WeakKeyDictionary[Observing, Executable] = weakref.WeakKeyDictionary()
         self._by_function: dict[int, tuple[weakref.ref[Any], list[Executable]]] = {}
 
     def install(self, patches: Patches) -> None:
@@ -112,14 +131,22 @@ class Executables:
         executable = lowered.executable
         return executable if isinstance(executable, Executable) else None
 
+    def with_observer(self, observer: Observing) -> Executable | None:
+        """The executable that an observed op is part of."""
+        return self._by_observer.get(observer)
+
     def _describe(self, compiled: Any) -> Executable | None:
         """Describe an executable that JAX has built; None if it calls no function of the program."""
         callbacks = [lowered for closure in compiled.host_callbacks
                      if (lowered := self._lowered.of_closure(closure)) is not None and lowered.is_watched]
-        if not callbacks:
+        observers = [observer for closure in compiled.host_callbacks
+                     if isinstance(observer := closure_variable(closure, 'callback'), Observing)]
+        if not callbacks and not observers:
             return None
         debug_info = getattr(compiled.all_args_info, 'debug_info', None)
-        executable = Executable(compiled.name, callbacks, debug_info, self._host)
+        executable = Executable(compiled.name, callbacks, observers, debug_info, self._host)
+        for observer in observers:
+            self._by_observer[observer] = executable
         for lowered in callbacks:
             lowered.executable = executable
         return executable
@@ -148,7 +175,13 @@ class Executables:
         entry[1].append(executable)
 
 
-def _plain_name(name: str) -> str:
+def within_jax(debug_info: Any) -> bool:
+    """Whether a compiled function is JAX's own, which a program executes eagerly; that of `pmap` holds another."""
+    match = _SOURCE.search(str(getattr(debug_info, 'func_src_info', '') or ''))
+    return match is not None and is_machinery(match[1]) and not match[1].endswith(('pmap.py', 'api.py'))
+
+
+def plain_name(name: str) -> str:
     """'step' of 'jit(step)' or 'jit_step'."""
     match = _WRAPPED.match(name)
     return ((match[1] if match else name) or name).replace('<lambda>', 'lambda')

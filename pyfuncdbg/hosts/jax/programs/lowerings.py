@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
@@ -77,10 +77,15 @@ class _Lowering(threading.local):
 
 
 class LoweredCallbacks:
-    """The callbacks that JAX has lowered while it is attached, and those of earlier programs that were called since."""
+    """The callbacks that JAX has lowered while it is attached, and those of earlier programs that were called since.
+
+    Attributes:
+        rewrite: Gives the program that is lowered, for a program and its name.
+    """
 
     def __init__(self, parts: JaxParts) -> None:
         self._parts = parts
+        self.rewrite: Callable[[Any, str], Any] = lambda closed_jaxpr, name: closed_jaxpr
         self._by_params: dict[int, LoweredCallback] = {}
         self._lowering = _Lowering()
         self._codes = {code: op_type for name, op_type in _OP_TYPES.items()
@@ -90,11 +95,12 @@ class LoweredCallbacks:
         """Replace JAX's functions that lower a program and a callback."""
         original, lower = self._parts.callback.emit_python_callback, self._parts.execution.lower_sharding_computation
 
-        def lower_sharding_computation(closed_jaxpr: Any, *args: Any, **settings: Any) -> Any:
+        def lower_sharding_computation(closed_jaxpr: Any, api_name: Any, fun_name: Any, *args: Any, **settings: Any) -> Any:
             lowering = self._lowering
+            closed_jaxpr = self.rewrite(closed_jaxpr, str(fun_name))
             earlier, lowering.occurrences = lowering.occurrences, find_callbacks(closed_jaxpr)
             try:
-                return lower(closed_jaxpr, *args, **settings)
+                return lower(closed_jaxpr, api_name, fun_name, *args, **settings)
             finally:
                 lowering.occurrences = earlier
 

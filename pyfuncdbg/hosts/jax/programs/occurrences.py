@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_machinery
 
 CALLBACKS = frozenset(('pure_callback', 'io_callback', 'debug_callback'))
-_ONCE = frozenset(('jit', 'pjit', 'closed_call', 'core_call', 'custom_jvp_call', 'custom_vjp_call', 'custom_vjp_call_jaxpr',
+ONCE = frozenset(('jit', 'pjit', 'closed_call', 'core_call', 'custom_jvp_call', 'custom_vjp_call', 'custom_vjp_call_jaxpr',
                    'checkpoint', 'remat', 'remat2', 'shard_map', 'xla_pmap', 'custom_lin'))
 """Ops that execute the program that they hold exactly once."""
 _MOST_FRAMES = 64
@@ -55,7 +55,7 @@ def _find(jaxpr: Any, once: bool, outer: Sequence[Any], occurrences: dict[int, O
                 times = earlier.times + 1 if once and earlier.times is not None else None
             occurrences[key] = Occurrence(times, earlier.stack if earlier is not None else stack_of((*outer, equation)))
         for inner in inner_programs(equation):
-            _find(inner, once and name in _ONCE, (*outer, equation), occurrences)
+            _find(inner, once and name in ONCE, (*outer, equation), occurrences)
 
 
 def inner_programs(equation: Any) -> Iterator[Any]:

@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
-from pyfuncdbg.hosts.jax.programs.executables import Executable, Executables
+from pyfuncdbg.hosts.jax.programs.executables import Executable, Executables, Observing
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
 from pyfuncdbg.hosts.jax.runs.post_hook import PostHook
 
@@ -34,17 +34,19 @@ class Dispatch:
     Attributes:
         run: Its run.
         calls: Number of its calls, by callback.
+        steps: Numbers of the gradient calls of its backward steps, by op.
         failed: Whether one of its calls has raised.
         caller: Frame and instruction that dispatched it from C++, as far as it is known by that.
         begun_by_call: Whether one of its calls came on a thread of XLA's before the end of its dispatch was seen.
     """
 
-    __slots__ = ('_results', 'begun_by_call', 'caller', 'calls', 'executable', 'failed', 'run')
+    __slots__ = ('_results', 'begun_by_call', 'caller', 'calls', 'executable', 'failed', 'run', 'steps')
 
     def __init__(self, executable: Executable | None, run: Run) -> None:
         self.executable = executable
         self.run = run
-        self.calls: dict[LoweredCallback, int] = {}
+        self.calls: dict[LoweredCallback | Observing, int] = {}
+        self.steps: dict[Any, int] = {}
         self.failed = self.begun_by_call = False
         self.caller: tuple[int, int] = 0, 0
         self._results: list[weakref.ref[Any]] | None = None
@@ -53,7 +55,7 @@ class Dispatch:
         """Note the results, which may not be computed yet; they are not kept alive."""
         self._results = [weakref.ref(result) for result in results if isinstance(result, array)]
 
-    def has_room_for(self, lowered: LoweredCallback) -> bool:
+    def has_room_for(self, lowered: LoweredCallback | Observing) -> bool:
         """Whether it can make one more call of a callback."""
         return lowered.times is None or self.calls.get(lowered, 0) < lowered.times
 
@@ -109,7 +111,7 @@ class Dispatches:
     # ------------------------------------------------------------------ dispatches
     def _replace_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(unsafe_call: Any, *args: Any) -> Any:  # noqa: N807
-            if not unsafe_call.has_host_callbacks or not (hooks.python or hooks.run):
+            if not unsafe_call.has_host_callbacks or not (hooks.python or hooks.run or hooks.op):
                 return original(unsafe_call, *args)
             try:
                 executable = self._executables.called_as(unsafe_call)
@@ -222,6 +224,16 @@ class Dispatches:
         dispatch.calls[lowered] = dispatch.calls.get(lowered, 0) + 1
         return dispatch
 
+    def run_of_op(self, observer: Observing) -> Dispatch | None:
+        """The run of an observed op of a compiled program; None if that is not known."""
+        executable = self._executables.with_observer(observer)
+        if executable is None:
+            return None
+        active = self._thread.active
+        dispatch = active[-1] if active and active[-1].executable is executable else self._oldest(executable, observer)
+        dispatch.calls[observer] = dispatch.calls.get(observer, 0) + 1
+        return dispatch
+
     def _begun_by_cpp(self, executable: Executable | None, lowered: LoweredCallback, caller: FrameType) -> Dispatch:
         """The dispatch from C++ that is in progress on this thread."""
         place = id(caller), caller.f_lasti
@@ -232,7 +244,7 @@ class Dispatches:
             dispatch.caller = place
         return dispatch
 
-    def _oldest(self, executable: Executable | None, lowered: LoweredCallback) -> Dispatch:
+    def _oldest(self, executable: Executable | None, lowered: LoweredCallback | Observing) -> Dispatch:
         """The oldest dispatch that can make a call, on a thread of XLA's."""
         waiting = self._waiting(executable)
         for dispatch in list(waiting):

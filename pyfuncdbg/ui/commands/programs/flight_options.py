@@ -1,6 +1,6 @@
 """The options of a flight recorder on the command line: `--keep-on PRED`, and how much to keep around a trip.
 
-Added to the parsers of `run` and `%%pyfunc`; read on the main thread before the program or the cell starts.
+Added to the parser of `run`; read on the main thread before the program starts.
 """
 from __future__ import annotations
 
@@ -53,17 +53,19 @@ def flight_options(options: argparse.Namespace) -> FlightOptions | None:
         if text is None:
             continue
         if options.keep_on is None:
-            raise UsageError(f'{option} {text}: it needs --keep-on PRED')
+            raise UsageError(f'run: {option} {text}: it needs --keep-on PRED')
         if not text.isdecimal() or int(text) < least:
-            raise UsageError(f'{option} {text!r} is not an integer from {least} on')
+            raise UsageError(f'run: {option} {text!r} is not an integer from {least} on')
         numbers[name] = int(text)
     if options.keep_on is None:
         return None
     if options.every is not None:
-        raise UsageError('--every cannot be combined with --keep-on, which tests every call')
+        raise UsageError('run: --every cannot be combined with --keep-on, which tests every call')
     for option, is_given in (('--segment', options.segment is not None), ('--keep-newest', options.keep_newest)):
         if is_given:
-            raise UsageError(f'{option} cannot be combined with --keep-on, whose traces are small')
+            raise UsageError(f'run: {option} cannot be combined with --keep-on, whose traces are small')
+    if options.live or options.ui == 'inspector':
+        raise UsageError('run: --keep-on cannot be combined with the full screen, which shows a whole trace')
     return FlightOptions(tuple(options.keep_on), numbers)
 
 

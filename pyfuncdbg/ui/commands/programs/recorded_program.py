@@ -10,7 +10,7 @@ import atexit
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,23 +50,16 @@ def budget_of(option: str | None, settings: Configuration) -> int | None:
     return byte_size(text) if option is not None or text else None
 
 
-@contextlib.contextmanager
-def complaints_of_run() -> Iterator[None]:
-    """Name the subcommand in what was wrong with its options."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError(f'run: {error}') from None
-
-
 def recorder_options(options: argparse.Namespace, budget: int | None) -> dict[str, Any]:
     """The options of a recorder that `run` was given.
 
     Raises:
         UsageError: A number is none.
     """
-    with complaints_of_run():
+    try:
         given = recording_options(options)
+    except UsageError as error:
+        raise UsageError(f'run: {error}') from None
     return given if budget is None else given | {'budget': budget}
 
 

@@ -282,7 +282,8 @@ def dead_lines(tape: Tape) -> list[Part]:
     dead = tape.dead
     if not dead:
         return []
-    lines: list[Part] = [Text(), Text(f'{count(len(dead), "source")} without a gradient: it is None, not connected',
+    value = 'zeros' if all(source.gradient is not None for source in dead) else 'None'      # as the framework has it
+    lines: list[Part] = [Text(), Text(f'{count(len(dead), "source")} without a gradient: it is {value}, not connected',
                                       'bold yellow', overflow='fold')]
     for source in dead[:DEAD]:
         lines.append(Text.assemble(label(source.name, 'bold', 80), f' {one_line(source.kind, 40)}  ',

@@ -1,0 +1,1 @@
+"""Ops of compiled programs as calls, and their backward passes."""

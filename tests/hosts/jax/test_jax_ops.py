@@ -1,0 +1,68 @@
+"""Ops of compiled programs with `--ops`: their lines, values and graph, the tape, and results that stay the same."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hosts.jax.jax_program import PROGRAMS, record, run
+
+from pyfuncdbg.observers.debug.gradients.tape import tape_of
+
+pytestmark = [pytest.mark.jax, pytest.mark.timeout(400)]
+
+
+def test_health_names_the_op_and_the_line_where_inf_is_born(tmp_path: Path) -> None:
+    done, trace = record(tmp_path, PROGRAMS / 'nan.py', '--ops')
+    assert done.stdout == (PROGRAMS / 'nan.out').read_text(), done.stderr
+    assert 'Inf born in call' in done.stderr and 'div created at nan.py:9' in done.stderr
+    first = next(call for call in trace.calls(kind='op') if call.outputs and call.outputs[0].stats.bad)
+    assert (first.site.op_type, first.site.stack[-1].line) == ('div', 9)
+    assert float(first.inputs[0].to_numpy()) == .5 and not first.inputs[1].to_numpy().any()
+    assert first.site.inputs[1] == 'step/sqrt:0'
+
+
+def test_the_tape_begins_to_be_bad_at_its_line_and_tells_the_dead_gradient(tmp_path: Path) -> None:
+    _, trace = record(tmp_path, PROGRAMS / 'nan.py', '--ops')
+    tape = tape_of(trace)
+    bad = [edge for edge in tape.edges if edge.gradient.remarks and {'Inf', 'NaN'} & set(edge.gradient.remarks)]
+    maker = next(node for node in tape.nodes if node.number == bad[0].source)
+    assert (maker.op_type, maker.place) == ('mul', 'nan.py:9') and 'Inf' in bad[0].gradient.remarks
+    assert [node.place for node in tape.nodes][-1] == 'nan.py:8'
+    dead, alive = sorted(tape.sources, key=lambda source: not source.dead)
+    assert (alive.name, alive.dead) == ("w['a']", '') and alive.gradient is not None and 'NaN' in alive.gradient.remarks
+    assert (dead.name, dead.dead) == ("w['b']", 'stop_gradient, line 9') and dead.fix == 'take jax.lax.stop_gradient away'
+
+
+DEAD = """
+import jax, jax.numpy as jnp
+def loss(w):
+    a = jnp.floor(w['floored']).sum()
+    b = (w['counted'] > 0).sum()
+    c = w['plain'].sum() * 2
+    return a + b + c
+print(jax.tree.map(lambda v: v.tolist(), jax.jit(jax.grad(loss))({
+    'floored': jnp.ones(2), 'counted': jnp.ones(2), 'plain': jnp.ones(2), 'unused': jnp.ones(2)})))
+"""
+
+
+def test_reasons_of_dead_gradients(tmp_path: Path) -> None:
+    done, trace = record(tmp_path, DEAD, '--ops')
+    assert "'plain': [2.0, 2.0]" in done.stdout, done.stderr
+    reasons = {source.name: source.dead for source in tape_of(trace).sources}
+    assert reasons == {"w['plain']": '', "w['floored']": 'floor, line 4: its derivative is zero everywhere',
+                       "w['counted']": 'gt, line 5: its result is of whole numbers or booleans',
+                       "w['unused']": 'it is not used'}
+
+
+def test_programs_of_many_kinds_have_the_same_results(tmp_path: Path) -> None:
+    plain = run(tmp_path, str(PROGRAMS / 'many_ops.py'))
+    done, trace = record(tmp_path, PROGRAMS / 'many_ops.py', '--ops')
+    assert done.stdout == plain.stdout and plain.stdout.endswith('end\n'), plain.stderr
+    assert 'pyfuncdbg: ' not in done.stderr
+    calls = list(trace.calls(kind='op'))
+    doubled = [call for call in calls if call.site.name.startswith('loop/while/mul')]
+    assert [call.inputs[0].to_numpy().max() for call in doubled] == [5, 10, 20]
+    assert {call.site.op_type for call in calls} >= {'scan', 'while', 'cond', 'sort', 'psum_invariant', 'exp', 'dot_general'}
+    (call,) = [call for call in calls if call.site.op_type == 'tan']
+    assert np.allclose(call.outputs[0].to_numpy(), np.tan(call.inputs[0].to_numpy()), rtol=1e-5)
