@@ -19,13 +19,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.hooks import op_cost
+from pyfuncdbg.hooks import op_cost, process_invitations
 from pyfuncdbg.hooks.call import Call, next_id
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH, Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.observers.record import fork, recording_switch
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
@@ -159,6 +160,8 @@ class Recorder:
         self._exist: Exist = exist
         self.budget = budget
         self._policy = policy
+        self._options = {'budget': budget, 'full_limit': full_limit, 'level': level, 'every': every, 'ops': ops,
+                         'capture': capture, 'segment': segment}
         self.summaries = level == 'stats' and not policy.full_limit and not policy.is_selective
         """For hosts: counts of a graph node's values are enough."""
         self._op_cost = op_cost.total()
@@ -212,8 +215,38 @@ class Recorder:
         except OSError as error:
             trace_folder.remove(self.path, is_new_folder)
             raise trace_folder.cannot_record_error(self.path, error) from error
+        self._install()
+        return self
+
+    def join(self, identity: tuple[int, int]) -> Recorder:
+        """Record into the trace that another process has made; the log of this one is made with its first call.
+
+        Args:
+            identity: Of the folder, as `trace_folder.identity` gives it.
+
+        Returns:
+            The recorder itself.
+
+        Raises:
+            OSError: The trace was removed, moved or replaced.
+        """
+        trace_folder.check_identity(self.path, identity)
+        self._identity = identity
+        self._install()
+        return self
+
+    def invitation(self) -> Invitation | None:
+        """What a process that starts now needs to record into this trace, too."""
+        if self._state != 'on' or self._is_paused or self.gone:
+            return None
+        return Invitation(__name__, 'join_recording', {'path': str(self.path), 'identity': self._identity,
+                                                       'options': self._options})
+
+    def _install(self) -> None:
+        """Install the hooks."""
         self._state = 'on'
         fork.follow(self)
+        process_invitations.offer(self.invitation)
         _on.append(self)
         recording_switch.register(self)
         atexit.register(self.stop)
@@ -221,7 +254,6 @@ class Recorder:
             self._capture.start(as_hook=False)
         hooks.add(self, depth=DEPTH)
         self._backlog.first = next_id()         # calls may have begun after this recorder was made
-        return self
 
     @property
     def gone(self) -> bool:
@@ -240,6 +272,7 @@ class Recorder:
         if self._capture is not None:
             self._capture.stop()
         fork.unfollow(self)
+        process_invitations.withdraw(self.invitation)
         recording_switch.unregister(self)
         atexit.unregister(self.stop)
         if self._writer is None and (self._backlog.rows or self._backlog.notes):
@@ -393,6 +426,20 @@ class Recorder:
             self._backlog.running[entry[0].id] = entry
             charge(entry[1], self._snapshots)
         self.calls.known_runs.clear()
+
+
+def join_recording(path: str, identity: tuple[int, int], options: Mapping[str, Any]) -> None:
+    """Record into the trace of the process that has started this one, from now to its end.
+
+    Args:
+        path: Folder of the trace.
+        identity: Of the folder.
+        options: Of the recorder, as in that process.
+
+    Raises:
+        OSError: The trace was removed, moved or replaced.
+    """
+    Recorder(path, **options).join(tuple(identity))
 
 
 def _select_calls(calls: CallRecorder, policy: RecordingPolicy) -> SelectiveCalls:
