@@ -11,8 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.errors import AttachError, nearest
+from pyfuncdbg.hooks import process_invitations
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
+from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.hosts.framework_import import ImportWatch
 from pyfuncdbg.hosts.jax.framework import FRAMEWORK as JAX
 from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK as TENSORFLOW
@@ -151,19 +153,44 @@ def attach(name: str) -> Attachment:
         return attachment
 
 
-def await_imports(examine: bool = False) -> None:
+def await_imports(examine: bool = False, names: Iterable[str] = tuple(FRAMEWORKS)) -> None:
     """Attach to every framework that the program imports later.
 
     Args:
         examine: Look for faults of the framework's own, too; `facts` lists them.
+        names: Of the packages of the frameworks.
     """
-    for name in FRAMEWORKS:
+    for name in names:
         with _lock:
             if name not in _attached and name not in sys.modules:
                 attachment = _attached[name] = Attachment(name, examine)
                 attachment.await_import()
                 if examine:
                     _examined.append(attachment)
+
+
+def attach_as(names: Iterable[str]) -> None:
+    """Attach to the frameworks that the process which has started this one is attached to, now or when they are imported.
+
+    Args:
+        names: Of their packages.
+
+    Raises:
+        AttachError: One is not complete, or of a version that is not supported.
+    """
+    names = tuple(names)
+    await_imports(names=names)
+    for name in names:
+        if name in sys.modules:
+            attach(name)
+
+
+def _invitation() -> Invitation | None:
+    """What a process that starts now needs to attach to the same frameworks."""
+    return Invitation(__name__, 'attach_as', {'names': tuple(_attached)}) if _attached else None
+
+
+process_invitations.offer(_invitation)
 
 
 def facts() -> Iterator[Fact]:

@@ -11,6 +11,8 @@ from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.host import TorchHost
+from pyfuncdbg.hosts.torch.loader.fetches import Fetches
+from pyfuncdbg.hosts.torch.loader.worker_loop import WorkerLoop
 from pyfuncdbg.hosts.torch.python_calls.autograd_functions import AutogradFunctions
 from pyfuncdbg.hosts.torch.python_calls.backward_functions import BackwardFunctions
 from pyfuncdbg.hosts.torch.python_calls.custom_ops import CustomOps
@@ -52,6 +54,8 @@ class TorchAttachment:
             self._passes.forward.enter()
             self._end_subscription = hooks.subscribe(self._passes.forward.follow_hooks)
             ProgramHooks(torch_parts, host, self._calls).install(self._patches)
+            Fetches(torch_parts, host, self._calls).install(self._patches)
+            WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
             HOSTS[host.name] = host
         except BaseException:
             self._ops.remove()

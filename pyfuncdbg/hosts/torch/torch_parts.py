@@ -31,6 +31,8 @@ class TorchParts:
         compiler: Whether a program is being compiled.
         modes: Modes that see calls of PyTorch's functions.
         optimizers: `Optimizer`.
+        fetchers: What a DataLoader fetches with.
+        workers: The loop of its worker processes.
     """
 
     version: str
@@ -46,6 +48,8 @@ class TorchParts:
     compiler: Any
     modes: Any
     optimizers: Any
+    fetchers: Any
+    workers: Any
 
 
 _MODULES = {
@@ -63,6 +67,8 @@ _MODULES = {
     'compiler': ('torch.compiler', 'is_compiling'),
     'modes': ('torch.overrides', 'TorchFunctionMode _push_mode _pop_mode'),
     'optimizers': ('torch.optim.optimizer', 'Optimizer'),
+    'fetchers': ('torch.utils.data._utils.fetch', '_MapDatasetFetcher _IterableDatasetFetcher'),
+    'workers': ('torch.utils.data._utils.worker', '_worker_loop _worker_info'),
 }
 _MEMBERS = {
     ('functions', 'Function'): 'apply forward backward setup_context',
@@ -71,6 +77,8 @@ _MEMBERS = {
     ('library', 'Library'): 'impl',
     ('modules', 'Module'): '__call__ register_forward_hook register_forward_pre_hook register_full_backward_hook '
                            'register_full_backward_pre_hook',
+    ('fetchers', '_MapDatasetFetcher'): 'fetch',
+    ('fetchers', '_IterableDatasetFetcher'): 'fetch',
     ('torch', 'Tensor'): 'register_hook register_post_accumulate_grad_hook backward',
 }
 """What a class has to have, by the name of its module and its own."""

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.hooks import op_cost, process_invitations
+from pyfuncdbg.hooks import commit_points, op_cost, process_invitations
 from pyfuncdbg.hooks.call import Call, next_id
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH, Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
@@ -247,6 +247,7 @@ class Recorder:
         self._state = 'on'
         fork.follow(self)
         process_invitations.offer(self.invitation)
+        commit_points.add(self._commit)
         _on.append(self)
         recording_switch.register(self)
         atexit.register(self.stop)
@@ -273,6 +274,7 @@ class Recorder:
             self._capture.stop()
         fork.unfollow(self)
         process_invitations.withdraw(self.invitation)
+        commit_points.remove(self._commit)
         recording_switch.unregister(self)
         atexit.unregister(self.stop)
         if self._writer is None and (self._backlog.rows or self._backlog.notes):
@@ -317,6 +319,13 @@ class Recorder:
         """Write what waits: then calls that finished before are in the trace, and those still running as unfinished."""
         if self._writer is not None and self._state == 'on':
             self._writer.flush(everything=True)
+
+    def _commit(self, at_once: bool) -> None:
+        """Write what waits, at a commit point."""
+        if at_once:
+            self.flush()
+        else:
+            self._backlog.wake.set()
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         """Put something that is no call into the trace, such as a stop or a breakpoint.

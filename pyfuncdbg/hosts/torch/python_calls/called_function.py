@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from types import FrameType, FunctionType, MethodType
 from typing import Any
@@ -43,7 +43,8 @@ class CalledFunction:
     """
 
     def __init__(self, name: str, op_type: str, function: Any, host: Host, *, takes_context: bool = False,
-                 call_again: CallAgain | None = None, traits: Traits = NO_TRAITS, replaceable: bool = False) -> None:
+                 call_again: CallAgain | None = None, traits: Traits = NO_TRAITS, replaceable: bool = False,
+                 attrs: Mapping[str, Any] | None = None) -> None:
         self.name = name
         self.op_type = op_type
         self.function = MethodType(function, CONTEXT) if takes_context else function
@@ -53,6 +54,7 @@ class CalledFunction:
         self._call_again = call_again
         self._traits = traits
         self._replaceable = replaceable
+        self._attrs = attrs or {}
         self._sites: dict[tuple[Any, ...], CallSite] = {}
 
     @cached_property
@@ -90,7 +92,7 @@ class CalledFunction:
             if len(_places) > _MOST_PLACES:
                 _places.clear()
             place = _places[key] = CallSite(self.name, self.op_type, 'python', self._host)
-        attrs: dict[str, Any] = {'recomputed': True} if recomputes else {}
+        attrs: dict[str, Any] = {**self._attrs, 'recomputed': True} if recomputes else {**self._attrs}
         if layout is not None:
             attrs['_arguments'] = layout.arguments
         if self._call_again is not None:
