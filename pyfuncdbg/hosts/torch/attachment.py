@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.host import TorchHost
-from pyfuncdbg.hosts.torch.loader.fetches import Fetches
+from pyfuncdbg.hosts.torch.loader.batch_fetches import BatchFetches
 from pyfuncdbg.hosts.torch.loader.worker_loop import WorkerLoop
 from pyfuncdbg.hosts.torch.python_calls.autograd_functions import AutogradFunctions
 from pyfuncdbg.hosts.torch.python_calls.backward_functions import BackwardFunctions
@@ -54,7 +54,7 @@ class TorchAttachment:
             self._passes.forward.enter()
             self._end_subscription = hooks.subscribe(self._passes.forward.follow_hooks)
             ProgramHooks(torch_parts, host, self._calls).install(self._patches)
-            Fetches(torch_parts, host, self._calls).install(self._patches)
+            BatchFetches(torch_parts, host, self._calls).install(self._patches)
             WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
             HOSTS[host.name] = host
         except BaseException:

@@ -77,6 +77,8 @@ def _follow_multiprocessing(follower: ForkFollower) -> None:
     util = sys.modules.get('multiprocessing.util')
     if util is not None:
         util.register_after_fork(follower, _finalize_in_child)
+        if sys.modules['multiprocessing.process'].parent_process() is not None:
+            _finalize_in_child(follower)        # this is such a child, and has begun
 
 
 def _finalize_in_child(follower: ForkFollower) -> None:

@@ -448,7 +448,7 @@ def join_recording(path: str, identity: tuple[int, int], options: Mapping[str, A
     Raises:
         OSError: The trace was removed, moved or replaced.
     """
-    Recorder(path, **options).join(tuple(identity))
+    Recorder(path, **options).join(identity)
 
 
 def _select_calls(calls: CallRecorder, policy: RecordingPolicy) -> SelectiveCalls:

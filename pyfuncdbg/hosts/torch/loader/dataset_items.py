@@ -120,7 +120,7 @@ class LoaderFunctions:
             return iterator
         name = '__next__' if code is None else '__iter__'
         owner = iterator if code is None else dataset
-        function = getattr(type(owner), name, None)
+        function: Any = getattr(type(owner), name, None)
         if program_function(function) is None:
             return iterator
         key = id(owner), name

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import operator
+import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -69,7 +69,7 @@ class WorkerLoop:
                 "give the DataLoader multiprocessing_context='fork'")
         elif invitations:
             return worker_loop, (invitations,)
-        return operator.getitem, ((self.original,), 0)
+        return pkgutil.resolve_name, (f'{_WORKERS}:_worker_loop',)
 
 
 def worker_loop(invitations: Sequence[Invitation]) -> Any:

@@ -17,8 +17,8 @@ from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 
 _MOST_PLACES = 4096
-_places: dict[tuple[Any, ...], CallSite] = {}
-"""The first site of each line and function: later ones have its id. They hold no function."""
+_places: dict[tuple[Any, ...], list[CallSite]] = {}
+"""The first sites of each line and function: later ones have their ids. They hold no function."""
 CallAgain = Callable[[NestedArguments | None, list[Any]], Sequence[Any]]
 """Calls a function on inputs of a layout, past all hooks."""
 
@@ -86,12 +86,8 @@ class CalledFunction:
     def _new_site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool) -> CallSite:
         where = place_of(frame)[:2] if frame is not None else ('', 0)
         names = layout.names if layout is not None else ()
-        key = self.op_type, self.name, code_number(self._code), *where, names, recomputes
-        place = _places.get(key)
-        if place is None:
-            if len(_places) > _MOST_PLACES:
-                _places.clear()
-            place = _places[key] = CallSite(self.name, self.op_type, 'python', self._host)
+        key = self.op_type, self.name, code_number(self._code), *where, recomputes
+        place = _place(key, names) or self._new_place(key, names)
         attrs: dict[str, Any] = {**self._attrs, 'recomputed': True} if recomputes else {**self._attrs}
         if layout is not None:
             attrs['_arguments'] = layout.arguments
@@ -102,8 +98,23 @@ class CalledFunction:
         return CallSite(self.name, self.op_type, 'python', self._host, function=self.function,
                         stack=program_frames(frame), inputs=names, attrs=attrs, same_as=place, traits=self._traits)
 
+    def _new_place(self, key: tuple[Any, ...], names: tuple[str, ...]) -> CallSite:
+        if len(_places) > _MOST_PLACES:
+            _places.clear()
+        place = CallSite(self.name, self.op_type, 'python', self._host, inputs=names)
+        _places.setdefault(key, []).append(place)
+        return place
+
     def _replace(self, function: Any) -> None:
         self.replacement = function
+
+
+def _place(key: tuple[Any, ...], names: tuple[str, ...]) -> CallSite | None:
+    """The first site of a line and function whose inputs begin with these names: the last batch may be a smaller one."""
+    for place in _places.get(key, ()):
+        if place.inputs[:len(names)] == names and (names or not place.inputs):
+            return place
+    return None
 
 
 def is_program_function(function: Any) -> bool:

@@ -7,6 +7,8 @@ from typing import Any
 NESTED = frozenset((list, tuple, dict))
 """Types whose elements are inputs of their own."""
 _DEEPEST = 8
+_MOST_LEAVES = 512
+"""Inputs of one call; of arguments with more leaves each is one input: a value costs 2 µs."""
 
 
 class NestedArguments:
@@ -51,7 +53,19 @@ def flatten(args: Sequence[Any], kwargs: Mapping[str, Any],
     positional = tuple([_shape(value, parameters[i] if i < len(parameters) else f'in{i}', inputs, names, 0)
                         for i, value in enumerate(args)])
     keywords = {name: _shape(value, name, inputs, names, 0) for name, value in kwargs.items()}
+    if len(inputs) > _MOST_LEAVES:
+        return _whole_arguments(args, kwargs, parameters)
     return NestedArguments(positional, keywords, names), inputs
+
+
+def _whole_arguments(args: Sequence[Any], kwargs: Mapping[str, Any],
+                     parameters: Sequence[str]) -> tuple[NestedArguments | None, list[Any]]:
+    """The arguments themselves as inputs."""
+    if not kwargs:
+        return None, list(args)
+    names = [parameters[i] if i < len(parameters) else f'in{i}' for i in range(len(args))]
+    layout = NestedArguments((_LEAF,) * len(args), dict.fromkeys(kwargs, _LEAF), [*names, *kwargs])
+    return layout, [*args, *kwargs.values()]
 
 
 _LEAF = None
@@ -60,7 +74,7 @@ _LEAF = None
 def _shape(value: Any, name: str, inputs: list[Any], names: list[str], depth: int) -> Any:
     """The structure of an argument; its leaves become inputs."""
     kind = type(value)
-    if kind not in NESTED or depth > _DEEPEST:
+    if kind not in NESTED or depth > _DEEPEST or len(inputs) > _MOST_LEAVES:
         inputs.append(value)
         names.append(name)
         return _LEAF

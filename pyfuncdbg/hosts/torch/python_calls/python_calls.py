@@ -1,6 +1,7 @@
 """Calls of the program's functions by PyTorch, as hooks see them. On the thread of each call."""
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -72,7 +73,7 @@ class PythonCalls:
         if hooks.is_ignored(site) and run.aborted is None:
             next(site.counter)
             return call_unwatched(run, original if not kwargs else partial(original, **kwargs), *args)
-        function = original if layout is None else partial(_call_nested, original, layout)
+        function = original if layout is None else partial(_call_nested, original, layout, args, kwargs, tuple(inputs))
         caller = partial(_call, function) if note is None else partial(_call_noted, function, site, note)
         outputs = invoke(site, caller, run, inputs)
         if type(outputs) is EarlyEnd:
@@ -81,7 +82,7 @@ class PythonCalls:
 
 
 class EarlyEnd(list[Any]):
-    """Outputs of a call that PyTorch has ended early, as it does where it recomputes: none.
+    """Outputs of a call that an exception has ended which is no failure: none.
 
     Attributes:
         error: Tells PyTorch so.
@@ -99,7 +100,7 @@ def _call(function: Callable[..., Any], *inputs: Any) -> Sequence[Any]:
     try:
         result = function(*inputs)
     except Exception as error:                  # the program's own, or an end that is none
-        if _ends_early(error):
+        if _ends_early(function, error):
             return EarlyEnd(error)
         raise
     return output_list(result)
@@ -110,7 +111,7 @@ def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *i
     try:
         result = function(*inputs)
     except Exception as error:                  # the program's own, or an end that is none
-        if _ends_early(error):
+        if _ends_early(function, error):
             return EarlyEnd(error)
         raise
     note(current_call(site), site, result)
@@ -118,13 +119,18 @@ def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *i
 
 
 @mark_function_caller
-def _call_nested(original: Callable[..., Any], layout: NestedArguments, *inputs: Any) -> Any:
-    positional, keywords = layout.arguments(inputs)
-    return original(*positional, **keywords)
+def _call_nested(original: Callable[..., Any], layout: NestedArguments, args: Sequence[Any], kwargs: Mapping[str, Any],
+                 leaves: Sequence[Any], *inputs: Any) -> Any:
+    """Call a function with its own containers, which it may change; with new ones where a hook has replaced an input."""
+    if not all(map(operator.is_, leaves, inputs)):
+        args, kwargs = layout.arguments(inputs)
+    return original(*args, **kwargs)
 
 
-def _ends_early(error: Exception) -> bool:
-    """Whether an exception is PyTorch's way to end a function of which it has recomputed enough."""
+def _ends_early(function: Any, error: Exception) -> bool:
+    """Whether an exception is the end of an iterator, or PyTorch's of a function of which it has recomputed enough."""
+    if type(error) is StopIteration:
+        return getattr(function, '__name__', '') == '__next__'
     return type(error).__name__ == '_StopRecomputationError' and type(error).__module__ == CHECKPOINT
 
 

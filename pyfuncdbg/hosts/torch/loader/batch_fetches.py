@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 
-class Fetches:
+class BatchFetches:
     """The fetches of all loaders.
 
     Args:
