@@ -12,13 +12,13 @@ _commits: list[Commit] = []
 
 
 def add(commit: Commit) -> None:
-    """Call a function at each commit point from now on."""
+    """Call `commit` at each commit point from now on."""
     if commit not in _commits:
         _commits.append(commit)
 
 
 def remove(commit: Commit) -> None:
-    """Call it no more; an unknown one is ignored."""
+    """Call `commit` no more; an unknown one is ignored."""
     if commit in _commits:
         _commits.remove(commit)
 

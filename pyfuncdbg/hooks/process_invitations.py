@@ -31,13 +31,13 @@ _inviters: list[Inviter] = []
 
 
 def offer(inviter: Inviter) -> None:
-    """Invite each process that is started from now on."""
+    """Invite each process that is started from now on: `inviter` is asked then."""
     if inviter not in _inviters:
         _inviters.append(inviter)
 
 
 def withdraw(inviter: Inviter) -> None:
-    """Invite no more; an unknown inviter is ignored."""
+    """Ask `inviter` no more; an unknown one is ignored."""
     if inviter in _inviters:
         _inviters.remove(inviter)
 
@@ -49,7 +49,11 @@ def invitations() -> tuple[Invitation, ...]:
 
 
 def accept(received: Iterable[Invitation]) -> None:
-    """Follow the invitations in the new process. One that fails is reported: the process works on without that observer."""
+    """Follow invitations in the new process. One that fails is reported: the process works on without that observer.
+
+    Args:
+        received: The invitations.
+    """
     for invitation in received:
         try:
             getattr(importlib.import_module(invitation.module), invitation.function)(**invitation.data)

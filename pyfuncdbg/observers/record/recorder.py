@@ -236,7 +236,11 @@ class Recorder:
         return self
 
     def invitation(self) -> Invitation | None:
-        """What a process that starts now needs to record into this trace, too."""
+        """What a process that starts now needs to record into this trace, too.
+
+        Returns:
+            The invitation; None while nothing is recorded.
+        """
         if self._state != 'on' or self._is_paused or self.gone:
             return None
         return Invitation(__name__, 'join_recording', {'path': str(self.path), 'identity': self._identity,
