@@ -25,6 +25,7 @@ class Traits(NamedTuple):
         backward_pass: Of a run: it computes gradients.
         fed_run: Of a run: the program feeds it and says what it fetches, as of a session; a function has arguments.
         has_own_gradient: Its gradient is a Python function of the program.
+        takes_context: Its function has a first parameter that is no input of a call, which the framework fills.
         foreign: Of a backward step: that of a framework's own op, which cannot be called again.
     """
 
@@ -40,6 +41,7 @@ class Traits(NamedTuple):
     backward_pass: bool = False
     fed_run: bool = False
     has_own_gradient: bool = False
+    takes_context: bool = False
     foreign: bool = False
 
     @property

@@ -13,6 +13,7 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.loader.batch_fetches import BatchFetches
 from pyfuncdbg.hosts.torch.loader.worker_loop import WorkerLoop
+from pyfuncdbg.hosts.torch.module_runs import ModuleRuns
 from pyfuncdbg.hosts.torch.python_calls.autograd_functions import AutogradFunctions
 from pyfuncdbg.hosts.torch.python_calls.backward_functions import BackwardFunctions
 from pyfuncdbg.hosts.torch.python_calls.custom_ops import CustomOps
@@ -20,6 +21,7 @@ from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
 from pyfuncdbg.hosts.torch.python_calls.library_kernels import LibraryKernels
 from pyfuncdbg.hosts.torch.python_calls.program_hooks import ProgramHooks
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.python_calls.replay_site import install_replay
 from pyfuncdbg.hosts.torch.tapes.backward_passes import BackwardPasses
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import parts
@@ -51,11 +53,13 @@ class TorchAttachment:
             AutogradFunctions(torch_parts, host, self._calls, links).install(self._patches)
             BackwardFunctions(torch_parts, host, self._calls).install(self._patches)
             self._passes.install(self._patches)
+            ModuleRuns(torch_parts, host, self._calls, runs, self._passes.forward.enter).install(self._patches)
             self._passes.forward.enter()
             self._end_subscription = hooks.subscribe(self._passes.forward.follow_hooks)
             ProgramHooks(torch_parts, host, self._calls).install(self._patches)
             BatchFetches(torch_parts, host, self._calls).install(self._patches)
             WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
+            install_replay(torch_parts, host)
             HOSTS[host.name] = host
         except BaseException:
             self._ops.remove()

@@ -57,7 +57,7 @@ _MODULES = {
     'native': ('torch._C', '_FunctionBase DisableTorchFunction _DisableTorchDispatch _len_torch_function_stack '
                            '_len_torch_dispatch_stack _are_functorch_transforms_active _get_dispatch_mode '
                            '_TorchDispatchModeKey'),
-    'functions': ('torch.autograd.function', 'Function _SingleLevelFunction BackwardCFunction'),
+    'functions': ('torch.autograd.function', 'Function FunctionCtx _SingleLevelFunction BackwardCFunction'),
     'graph': ('torch.autograd.graph', '_engine_run_backward'),
     'autograd': ('torch.autograd', '_engine_run_backward _get_sequence_nr backward grad'),
     'custom_ops': ('torch._library.custom_ops', 'CustomOpDef OPDEFS'),

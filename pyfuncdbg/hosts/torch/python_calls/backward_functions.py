@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.autograd_functions import FUNCTION
-from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction, is_program_function
+from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD, CalledFunction, is_program_function
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -60,4 +60,4 @@ class BackwardFunctions:
         backward = getattr(backward, '__func__', backward)
         if not isinstance(backward, FunctionType) or not is_program_function(backward):
             return None
-        return CalledFunction(f'{kind.__name__}.{own[0]}', FUNCTION, backward, self._host, takes_context=True)
+        return CalledFunction(f'{kind.__name__}.{own[0]}', FUNCTION + BACKWARD, backward, self._host, takes_context=True)

@@ -21,16 +21,10 @@ _places: dict[tuple[Any, ...], list[CallSite]] = {}
 """The first sites of each line and function: later ones have their ids. They hold no function."""
 CallAgain = Callable[[NestedArguments | None, list[Any]], Sequence[Any]]
 """Calls a function on inputs of a layout, past all hooks."""
-
-
-class ContextArgument:
-    """The `ctx` argument of a site's function, which is no input of a call."""
-
-    def __repr__(self) -> str:
-        return 'ctx'
-
-
-CONTEXT = ContextArgument()
+BACKWARD = '.backward'
+"""End of the op type of a function that gives the gradients of another one."""
+CONTEXT = 'ctx'
+"""Object of the method that is a site's function where PyTorch passes a `ctx`, no input of a call. A trace can hold text."""
 
 
 class CalledFunction:
@@ -52,7 +46,7 @@ class CalledFunction:
         self._code = function
         self._host = host
         self._call_again = call_again
-        self._traits = traits
+        self._traits = traits._replace(takes_context=takes_context)
         self._replaceable = replaceable
         self._attrs = attrs or {}
         self._sites: dict[tuple[Any, ...], CallSite] = {}
@@ -115,6 +109,11 @@ def _place(key: tuple[Any, ...], names: tuple[str, ...]) -> CallSite | None:
         if place.inputs[:len(names)] == names and (names or not place.inputs):
             return place
     return None
+
+
+def takes_context(method: MethodType) -> bool:
+    """Whether the function of a site, perhaps made of a trace, is called with a `ctx` before the inputs of a call."""
+    return method.__self__ == CONTEXT
 
 
 def is_program_function(function: Any) -> bool:

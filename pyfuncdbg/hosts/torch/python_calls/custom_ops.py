@@ -12,7 +12,7 @@ from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
-from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
+from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD, CalledFunction
 from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
@@ -58,7 +58,7 @@ class CustomOps:
         backward = op._backward_fn
         function = program_function(backward) if backward is not None else None
         if function is not None and type(backward) is not WatchedFunction:
-            called = CalledFunction(f'{op._name}.backward', op._qualname, function, self._host, takes_context=True)
+            called = CalledFunction(op._name + BACKWARD, op._qualname + BACKWARD, function, self._host, takes_context=True)
             op._backward_fn = WatchedFunction(self._calls, called, backward)
 
     def _replace_register_kernel(self, original: Callable[..., Any]) -> Callable[..., Any]:

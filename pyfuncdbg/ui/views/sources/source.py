@@ -69,7 +69,8 @@ def parameters(site: SiteRecord) -> tuple[str, ...]:
     """
     if not site.source or len(site.source) > 100_000:
         return ()
-    return _parameters(site.source)
+    names = _parameters(site.source)
+    return names[1:] if site.traits.takes_context else names
 
 
 @functools.lru_cache(256)

@@ -1,0 +1,115 @@
+"""Calls of modules as runs: the outermost call of an `nn.Module` on a thread. On that thread."""
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.hooks.call import CallSite, Run, RunForm
+from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
+from pyfuncdbg.hosts.torch.host import TorchHost
+from pyfuncdbg.hosts.torch.mode_frames import drop_added_frames
+from pyfuncdbg.hosts.torch.python_calls.nested_arguments import flatten
+from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+_MOST = 1 << 10
+
+
+class ModuleRuns:
+    """Dispatcher between the program and its modules.
+
+    Args:
+        parts, host, calls, runs: Of the attachment.
+        begin: Is called on the thread of a run before it begins.
+    """
+
+    def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls, runs: ThreadRuns,
+                 begin: Callable[[], None]) -> None:
+        self._parts = parts
+        self._host = host
+        self._calls = calls
+        self._runs = runs
+        self._begin = begin
+        self._parameters: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
+        self._sites: dict[str, CallSite] = {}
+        self._forms: dict[tuple[Any, ...], RunForm] = {}
+
+    def install(self, patches: Patches) -> None:
+        """Replace the method by which modules are called."""
+        kind = self._parts.modules.Module
+        patches.replace(kind, '__call__', self._replace_call(kind.__call__))
+
+    def _replace_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        is_compiling, is_watched, make_run = self._calls.is_compiling, self._is_watched, self._make_run
+
+        @functools.wraps(original)
+        def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+            if is_compiling():                  # `torch.compile` takes the answer for a constant
+                return original(module, *args, **kwargs)
+            if not hooks.run and not hooks.python:
+                return original(module, *args, **kwargs)
+            try:
+                if is_watched():
+                    return make_run(original, module, args, kwargs)
+                return original(module, *args, **kwargs)
+            except BaseException as error:
+                drop_added_frames(error)
+                raise
+        return __call__
+
+    def _is_watched(self) -> bool:
+        """Whether a call that begins now is a run."""
+        return self._calls.on and self._runs.active is None and not self._calls.is_traced
+
+    def _make_run(self, original: Callable[..., Any], module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        self._begin()
+        inner = vars(module).get('_modules', {}).get('_orig_mod', module)       # what `torch.compile` has wrapped
+        layout, inputs = flatten(args, kwargs, self._parameters_of(type(inner)))
+        names = layout.names if layout is not None else self._parameters_of(type(inner))[:len(inputs)]
+        run = self._new_run(type(inner).__name__, names)
+
+        def forward(*values: Any) -> Sequence[Any]:
+            positional, keywords = layout.arguments(values) if layout is not None else (values, {})
+            with self._runs.within(run):
+                return output_list(original(module, *positional, **keywords))
+        if not hooks.run:
+            return forward(*inputs).raw  # type: ignore[attr-defined]
+        outputs = invoke(self._site(run.label), forward, run, inputs)
+        if type(outputs) is ResultList:
+            return outputs.raw
+        return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None
+
+    def _new_run(self, label: str, names: tuple[str, ...]) -> Run:
+        run = Run(label, self._host, perf_counter_ns(), feeds=names, kind='function')
+        form = self._forms.get((label, names))
+        if form is None:
+            if len(self._forms) > _MOST:
+                self._forms.clear()
+            form = self._forms[label, names] = RunForm()
+        run.form = form
+        return run
+
+    def _site(self, label: str) -> CallSite:
+        site = self._sites.get(label)
+        if site is None:
+            site = self._sites[label] = CallSite(label, label, 'run', self._host)
+        return site
+
+    def _parameters_of(self, kind: type) -> tuple[str, ...]:
+        """The names of the positional parameters of a module's `forward`."""
+        names = self._parameters.get(kind)
+        if names is None:
+            try:
+                formal = list(inspect.signature(kind.forward).parameters.values())[1:]  # type: ignore[attr-defined]
+            except (TypeError, ValueError, AttributeError):
+                formal = []
+            names = self._parameters[kind] = tuple([
+                one.name for one in formal if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)])
+        return names

@@ -1,0 +1,29 @@
+"""Sites for replays: calls of a recorded function as PyTorch makes them, without PyTorch. On the thread of a command."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any
+
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hosts.torch.host import TorchHost
+from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD, takes_context
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+
+def install_replay(parts: TorchParts, host: TorchHost) -> None:
+    """Let a host make such sites."""
+    def replay_site(op_type: str, function: Callable[..., Any], types: Sequence[str], is_node: bool,
+                    is_gradient: bool) -> CallSite:
+        if is_gradient or op_type.endswith(BACKWARD):
+            raise ValueError('what forward had kept for backward is not in a trace')
+        plain = function.__func__ if isinstance(function, MethodType) and takes_context(function) else function
+
+        def again(inputs: list[Any]) -> Sequence[Any]:
+            tensors = [host.tensor_like(value) for value in inputs]
+            context = [parts.functions.FunctionCtx()] if plain is not function else []
+            with parts.torch.no_grad():
+                result = plain(*context, *tensors)
+            return list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
+        return CallSite(op_type, op_type, 'python', host, function=function, attrs={'_call': again})
+    host.replay_site = replay_site

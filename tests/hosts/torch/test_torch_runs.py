@@ -1,0 +1,118 @@
+"""Runs of PyTorch programs: module calls and passes, with their names; commands on their traces."""
+from __future__ import annotations
+
+import threading
+import traceback
+from typing import Any
+
+import pytest
+
+import pyfuncdbg
+
+from conftest import Record, plain_output, run_command  # isort: skip
+
+pytestmark = pytest.mark.torch
+
+TRAINING = '''
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.unused = nn.Linear(4, 8), nn.Linear(8, 3), nn.Linear(2, 2)
+    def forward(self, x, scale=1.0):
+        return self.b(torch.relu(self.a(x)) * scale)
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+criterion = nn.CrossEntropyLoss()
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = criterion(net(torch.randn(5, 4), scale=2.0), torch.tensor([0, 1, 2, 0, 1]))
+    loss.backward()
+    optimizer.step()
+print(loss.item().hex())
+'''
+
+
+def test_a_training_step_is_two_module_calls_and_a_pass(record: Record) -> None:
+    trace = record(TRAINING).trace
+    runs = [(run.label, run.kind, [tensor.name for tensor in run.feeds]) for run in trace.runs()]
+    assert runs == 2 * [('Net', 'function', ['x', 'scale']), ('CrossEntropyLoss', 'function', ['input', 'target']),
+                        ('backward', 'backward', [''])]
+    dead = {call.site.attrs['forward']: call.site.attrs['dead'] for call in trace.calls(kind='gradient')
+            if 'dead' in call.site.attrs}
+    assert dead == dict.fromkeys(('unused.weight', 'unused.bias'),
+                                 'not used: no operation has taken it since the last backward pass')
+
+
+def test_watched_training_is_the_same_bit_for_bit(record: Record, tmp_path: Any) -> None:
+    import subprocess
+    import sys
+    (tmp_path / 'plain.py').write_text(TRAINING)
+    plain = subprocess.run([sys.executable, str(tmp_path / 'plain.py')], capture_output=True, text=True, check=True)
+    assert record(TRAINING).out == plain.stdout
+
+
+def test_errors_of_functions_look_as_without_us(torch: Any) -> None:
+    class Net(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.nn.functional.softmax(x, dim=9)
+    texts = []
+
+    def fail() -> None:
+        for function in (lambda: Net()(torch.ones(2, 2)), lambda: torch.ones(2, requires_grad=True).backward()):
+            try:
+                function()
+            except (IndexError, RuntimeError):
+                texts.append(traceback.format_exc())
+    fail()
+    with pyfuncdbg.attach('torch'), pyfuncdbg.record():
+        fail()
+    assert texts[:2] == texts[2:]
+
+
+def test_modules_of_two_threads_are_runs_of_their_own(torch: Any) -> None:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * x
+
+    class Net(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return Square.apply(x)
+    with pyfuncdbg.attach('torch'), pyfuncdbg.record() as recording:
+        threads = [threading.Thread(target=lambda: Net()(torch.ones(2))) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    with recording.trace() as trace:
+        calls = trace.calls(kind='python')
+        assert len({call.run for call in calls}) == 2
+        assert all(trace.run(call.run).label == 'Net' for call in calls)
+
+
+def test_a_result_that_is_no_tensor_stays_what_it_is(torch: Any) -> None:
+    class Net(torch.nn.Module):
+        def forward(self, x: Any, **options: Any) -> Any:
+            return {'x': x, **options}
+    x = torch.ones(1)
+    with pyfuncdbg.attach('torch'), pyfuncdbg.record():
+        assert Net()([x], flag=True) == {'x': [x], 'flag': True}
+
+
+@pytest.mark.parametrize(('command', 'words'), [
+    ('ni Square', ['autograd.Function', 'Square.forward']),
+    ('lp', ['Square_grad', 'Mul_grad']),
+    ('pt a_grad:0', ['min 4  max 4']),
+    ('call 4', ['in 0 g  float32']),
+    ('health', ['0 findings']),
+    ('replay 1', ['SAME  bit for bit']),
+    ('replay 4', ['what forward had kept for backward is not in a trace']),
+])
+def test_commands_on_a_trace(record: Record, tmp_path: Any, command: str, words: list[str]) -> None:
+    recorded = record('torch_tape.py')
+    assert recorded.out == plain_output('torch_tape.py')
+    done = run_command('show', str(recorded.folder), *command.split(), cwd=tmp_path)
+    assert all(word in done.stdout + done.stderr for word in words), done.stdout + done.stderr
