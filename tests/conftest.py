@@ -1,6 +1,7 @@
 """What all tests share: those against the real TensorFlow need it installed, and no test is timed."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import importlib.util
@@ -63,6 +64,19 @@ def pytest_xdist_auto_num_workers() -> int | None:
     """With `-n logical` two for each core: many tests wait for a program, a terminal or a thread."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     return None if 'PYTEST_XDIST_AUTO_NUM_WORKERS' in os.environ else 2 * cores
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Where all tests run, each of xdist's workers first compiles a share of them, with their asserts rewritten: all need
+    the result, and together they would do the same work at the same time."""
+    worker, count = os.environ.get('PYTEST_XDIST_WORKER'), int(os.environ.get('PYTEST_XDIST_WORKER_COUNT', '1'))
+    if worker is None or sys.dont_write_bytecode or session.config.args != session.config.getini('testpaths'):
+        return
+    for path in sorted(Path(TESTS).rglob('test_*.py'))[int(worker[2:])::count]:
+        spec = session.config.pluginmanager.rewrite_hook.find_spec(path.stem, [str(path.parent)])
+        if spec is not None and spec.loader is not None:
+            with contextlib.suppress(BaseException):        # whatever it raises, it does when it is imported too
+                spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
