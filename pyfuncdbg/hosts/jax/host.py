@@ -52,10 +52,11 @@ class JaxHost:
         Raises:
             ValueNotKnown: It is not computed yet, or deleted.
         """
-        if array.is_deleted():
-            raise ValueNotKnown(UnknownValue(array.dtype, array.shape, 'deleted, or given to a donated argument'))
-        if not array.is_ready():
-            raise ValueNotKnown(UnknownValue(array.dtype, array.shape, NOT_COMPUTED))
+        try:
+            if not array.is_ready():
+                raise ValueNotKnown(UnknownValue(array.dtype, array.shape, NOT_COMPUTED))
+        except RuntimeError:
+            raise ValueNotKnown(UnknownValue(array.dtype, array.shape, 'deleted, as what a donated argument got')) from None
         try:
             if array.is_fully_replicated:
                 return array._single_device_array_to_np_array_did_copy()[0]  # type: ignore[no-any-return]

@@ -114,6 +114,9 @@ class CallbackDispatch:
             return self._invoke(self._sites.of_eager(op_type, function, callback), call, run, args)
         if not lowered.is_watched:
             return call(*args)
+        if lowered.site is not None and hooks.is_ignored(lowered.site) and self._errors.aborted is None:
+            next(lowered.site.counter)
+            return call_unwatched(self._runs.eager_runs.of_thread(), call, *args)
         dispatch = self._runs.run_of_call(lowered, closure)
         site = lowered.site or self._sites.of_lowered(lowered, _executable_name(lowered))
         if not isinstance(dispatch, Dispatch):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, RunForm
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.live_objects import find_objects
 from pyfuncdbg.hooks.own_files import is_machinery
@@ -67,6 +68,12 @@ class Executable:
         self.observers = observers
         self.form = RunForm()
         self.site = CallSite(self.name, 'jit', 'run', host)
+
+    @property
+    def is_ignored(self) -> bool:
+        """Whether no hook is interested in its runs and calls."""
+        return not hooks.run and not self.observers and all(
+            lowered.site is not None and hooks.is_ignored(lowered.site) for lowered in self.callbacks)
 
     def sites(self) -> list[CallSite]:
         """The sites of its ops, as far as they are observed, and of its callbacks that were called."""

@@ -25,7 +25,7 @@ from pyfuncdbg.hosts.jax.programs.executables import Executable, Executables, Ob
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
 from pyfuncdbg.hosts.jax.runs.post_hook import PostHook
 
-_MOST_OPEN = 1 << 12
+_MOST_OPEN, _MOST_DROPPED = 1 << 12, 32
 
 
 class Dispatch:
@@ -61,13 +61,26 @@ class Dispatch:
 
     @property
     def over(self) -> bool:
-        """Whether its results are computed, as far as the program still has them."""
+        """Whether it makes no more calls: its results are computed, or the program has none and all calls were made."""
         if self._results is None:
             return False
-        if not self._results:
-            return True
-        arrays = [array for result in self._results if (array := result()) is not None and not array.is_deleted()]
-        return bool(arrays) and all(array.is_ready() for array in arrays)
+        arrays = self._live_results()
+        return all(array.is_ready() for array in arrays) if arrays else self._made_all()
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the program has none of its results any more, so that nothing tells when it is over."""
+        return self._results is not None and not self._live_results()
+
+    def _live_results(self) -> list[Any]:
+        return [array for result in self._results or () if (array := result()) is not None and not array.is_deleted()]
+
+    def _made_all(self) -> bool:
+        executable = self.executable
+        if executable is None:
+            return False
+        makers: list[LoweredCallback | Observing] = [*executable.callbacks, *executable.observers]
+        return all(maker.times is not None and self.calls.get(maker, 0) >= maker.times for maker in makers)
 
 
 class _Thread(threading.local):
@@ -115,7 +128,7 @@ class Dispatches:
                 return original(unsafe_call, *args)
             try:
                 executable = self._executables.called_as(unsafe_call)
-                if executable is None or executable.eager:
+                if executable is None or executable.eager or executable.is_ignored:
                     return original(unsafe_call, *args)
                 return self._dispatch(executable, lambda *values: original(unsafe_call, *values), args)
             except BaseException as error:
@@ -170,24 +183,23 @@ class Dispatches:
     def _waiting(self, executable: Executable | None) -> deque[Dispatch]:
         """The dispatches of an executable that may have later calls, oldest first."""
         dispatches = self._open.setdefault(executable, deque(maxlen=_MOST_OPEN))
-        while dispatches and dispatches[0].over:
+        while dispatches and (dispatches[0].over or (len(dispatches) > _MOST_DROPPED and dispatches[0].is_dropped)):
             dispatches.popleft()
         return dispatches
 
     def _on_dispatched(self, function: Any, args: Any, settings: Any, results: Any) -> None:
         """A dispatch from C++ has returned."""
-        if hooks.python or hooks.run:
-            candidates = self._executables.compiled_from(getattr(function, '_fun', None))
-            if candidates or self._thread.unfinished is not None:
-                leaves = self._parts.tree.tree_leaves
-                self._end_dispatch(candidates, leaves((args, settings)), leaves(results))
+        candidates = self._executables.compiled_from(getattr(function, '_fun', None))
+        if candidates or self._thread.unfinished is not None:
+            leaves = self._parts.tree.tree_leaves
+            self._end_dispatch(candidates, leaves((args, settings)), leaves(results))
 
     def _end_dispatch(self, candidates: Sequence[Executable], args: Sequence[Any], results: Sequence[Any]) -> None:
         """End a dispatch from C++: that of the calls since the last one on this thread, or one that has none yet."""
         dispatch, self._thread.unfinished = self._thread.unfinished, None
         if dispatch is None:
             executable = next((executable for executable in candidates if not executable.eager), None)
-            if executable is None:
+            if executable is None or executable.is_ignored:
                 return
             waiting = self._waiting(executable)
             dispatch = next((other for other in list(waiting) if other.begun_by_call), None)
@@ -195,9 +207,11 @@ class Dispatches:
                 dispatch = self._begin(executable)
                 waiting.append(dispatch)
             dispatch.begun_by_call = False
+            dispatch.expect(results, self._array)
         else:
-            self._waiting(dispatch.executable).append(dispatch)
-        dispatch.expect(results, self._array)
+            dispatch.expect(results, self._array)
+            if not dispatch.over:
+                self._waiting(dispatch.executable).append(dispatch)
         if hooks.run and dispatch.executable is not None:
             invoke_afterwards(dispatch.executable.site, dispatch.run, list(args), results)
 
