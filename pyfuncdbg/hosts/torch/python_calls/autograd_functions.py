@@ -8,6 +8,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
@@ -44,7 +45,7 @@ class AutogradFunctions:
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             original = bind(None, cls)
-            if not calls.watched:
+            if not hooks.python or not calls.watched:
                 return original(*args, **kwargs)
             try:
                 called = called_by_class[cls]

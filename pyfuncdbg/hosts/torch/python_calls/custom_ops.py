@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD, CalledF
 from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
-from pyfuncdbg.hosts.torch.python_calls.watched_function import WatchedFunction, program_function
+from pyfuncdbg.hosts.torch.python_calls.watched_function import WATCHED, WatchedFunction, program_function, watched_kernel
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 
@@ -41,8 +41,8 @@ class CustomOps:
         """Put the functions of all ops back."""
         for op in list(self._parts.custom_ops.OPDEFS.values()):
             for device, kernel in list(op._backend_fns.items()):
-                if type(kernel) is WatchedFunction:
-                    op._backend_fns[device] = kernel.original
+                if (watched := getattr(kernel, WATCHED, None)) is not None:
+                    op._backend_fns[device] = watched.original
             if type(op._backward_fn) is WatchedFunction:
                 op._backward_fn = op._backward_fn.original
 
@@ -50,11 +50,12 @@ class CustomOps:
         """Replace the functions of an op, so far as they are the program's."""
         for device, kernel in list(op._backend_fns.items()):
             function = program_function(kernel)
-            if function is not None and type(kernel) is not WatchedFunction:
+            if function is not None and not hasattr(kernel, WATCHED):
                 mark_kernel_wrappers(kernel)
                 called = CalledFunction(op._name, op._qualname, function, self._host, replaceable=True,
                                         call_again=partial(self._call_again, kernel), traits=Traits(wraps_python=True))
-                op._backend_fns[device] = WatchedFunction(self._calls, called, kernel, self._links.note_op_call)
+                watched = WatchedFunction(self._calls, called, kernel, self._links.note_op_call)
+                op._backend_fns[device] = watched_kernel(watched)
         backward = op._backward_fn
         function = program_function(backward) if backward is not None else None
         if function is not None and type(backward) is not WatchedFunction:

@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.torch.python_calls.custom_ops import mark_kernel_wrappers
 from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
-from pyfuncdbg.hosts.torch.python_calls.watched_function import WatchedFunction, program_function
+from pyfuncdbg.hosts.torch.python_calls.watched_function import WatchedFunction, program_function, watched_kernel
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _WITHOUT_VALUES = ('Meta', 'Functionalize', 'Autograd', 'FuncTorch', 'Python', 'Autocast', 'AutocastCPU', 'AutocastCUDA',
@@ -58,7 +58,7 @@ class LibraryKernels:
         mark_kernel_wrappers(kernel)
         called = CalledFunction(name, f'{library.ns}::{name}', function, self._host, replaceable=True,
                                 call_again=partial(self._call_again, kernel), traits=Traits(wraps_python=True))
-        return _as_function(WatchedFunction(self._calls, called, kernel, self._links.note_op_call))
+        return watched_kernel(WatchedFunction(self._calls, called, kernel, self._links.note_op_call))
 
     def _call_again(self, kernel: Callable[..., Any], layout: NestedArguments | None, inputs: list[Any]) -> Sequence[Any]:
         """Call a kernel past all hooks."""
@@ -67,15 +67,3 @@ class LibraryKernels:
         with self._parts.torch.no_grad():
             result = kernel(*positional, **keywords)
         return list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
-
-
-def _as_function(watched: WatchedFunction) -> Callable[..., Any]:
-    """A function, for code of PyTorch's that asks a kernel for its name or source."""
-    @functools.wraps(watched.original)
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return watched(*args, **kwargs)
-        except BaseException as error:
-            drop_leading_own_frames(error)
-            raise
-    return kernel

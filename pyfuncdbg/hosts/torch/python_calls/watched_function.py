@@ -7,12 +7,15 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
+from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame, without_own_frames
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
 from pyfuncdbg.hosts.torch.python_calls.python_calls import NoteCall, PythonCalls
 
 _DEEPEST = 10
+WATCHED = '_pyfuncdbg_watched'
+"""Attribute of a function that makes the calls of a `WatchedFunction`."""
 
 
 class WatchedFunction:
@@ -43,6 +46,23 @@ class WatchedFunction:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return operator.getitem, ((self.original,), 0)
+
+
+def watched_kernel(watched: WatchedFunction) -> Callable[..., Any]:
+    """A function for the kernel of an op. `torch.compile` never traces it, so it asks first whether a hook is there."""
+    original = watched.original
+
+    @functools.wraps(original)
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        if not hooks.python:
+            return original(*args, **kwargs)
+        try:
+            return watched(*args, **kwargs)
+        except BaseException as error:
+            drop_outermost_frame(error)
+            raise
+    setattr(kernel, WATCHED, watched)
+    return kernel
 
 
 def program_function(function: Any) -> FunctionType | None:
