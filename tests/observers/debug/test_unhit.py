@@ -1,6 +1,7 @@
 """What is said of breakpoints that stopped nothing: what was never met, and which condition was never true."""
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -176,3 +177,22 @@ def test_a_node_in_a_scope_is_proposed_by_its_whole_name() -> None:
         finally:
             debugger.breakpoints.clear(entry.number)
     assert said[0].endswith("nothing of that name ran. Did you mean 'a_scope_of_it/pkd'?"), said
+
+
+@pytest.mark.parametrize(('calls', 'sentences'), [
+    (True, []), (False, ['was never called in this process, and no forked one stopped there.'])])
+def test_what_a_forked_process_has_hit_is_not_called_unhit(calls: bool, sentences: list[str]) -> None:
+    with ScriptedUser(['c']):
+        debugger.start()
+        entry = debugger.breakpoints.set('function:picked')
+        try:
+            child = os.fork()
+            if not child:
+                if calls:
+                    tf.numpy_function(picked, [np.array([3])], tf.int64)
+                os._exit(0)
+            os.waitpid(child, 0)
+            said = unhit_warnings(debugger.breakpoints, [entry.number])
+        finally:
+            debugger.breakpoints.clear(entry.number)
+    assert [text[text.index('was never'):] for text in said] == sentences

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from pyfuncdbg.observers.debug.breakpoints import forked_hits
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, states
 from pyfuncdbg.observers.debug.breakpoints.program_names import describe_name, program_functions
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry
 
 _RARE = {'error': 'error', 'gradient': 'gradient step'}
 """Conditions of a breakpoint that calls need not meet."""
@@ -17,8 +19,17 @@ _RARE = {'error': 'error', 'gradient': 'gradient step'}
 
 def unhit_warnings(breakpoints: Breakpoints, numbers: Container[int]) -> list[str]:
     """A sentence for each of these breakpoints that is on and was never hit, or whose condition raised."""
-    return [_failure_text(state) if state.failures else _unhit_reason(state, breakpoints) for state in states(breakpoints)
-            if state.number in numbers and ((state.enabled and not state.hits) or state.failures)]
+    return [_failure_text(state) if state.failures else _in_this_process(_unhit_reason(state, breakpoints),
+                                                                                    breakpoints.entry(state.number))
+            for state in states(breakpoints) if state.number in numbers
+            and ((state.enabled and not state.hits and not forked_hits.was_hit(state.number)) or state.failures)]
+
+
+def _in_this_process(sentence: str, entry: BreakpointEntry) -> str:
+    """A sentence that claims no more of forked processes than is known."""
+    if forked_hits.forks() == entry.forks_before:
+        return sentence
+    return f'{sentence.rstrip(".")} in this process, and no forked one stopped there.'
 
 
 def _failure_text(state: BreakpointState) -> str:
