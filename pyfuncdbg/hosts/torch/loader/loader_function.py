@@ -1,7 +1,7 @@
 """Functions of the program that a DataLoader calls, in the main process or in a worker. On the thread of each call."""
 from __future__ import annotations
 
-from types import FrameType
+from types import CodeType, FrameType
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.own_files import is_machinery
@@ -10,6 +10,8 @@ from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 
 ITEM, COLLATE, INIT = 'DataLoader.item', 'DataLoader.collate_fn', 'DataLoader.worker_init_fn'
 """Op types of the calls."""
+_codes: dict[CodeType, bool] = {}
+"""Whether frames of a code are between. An item costs as many lookups as there are such frames."""
 _STARTERS = ('multiprocessing.', 'torch.')
 
 
@@ -27,7 +29,12 @@ class LoaderFunction(CalledFunction):
             layout: That of the arguments; None if they are not nested.
             recomputes: Whether PyTorch repeats the call for a backward pass.
         """
-        while frame is not None and _is_between(frame):
+        while frame is not None:
+            between = _codes.get(frame.f_code)
+            if between is None:
+                between = _codes[frame.f_code] = _is_between(frame)
+            if not between:
+                break
             frame = frame.f_back
         return super().site(frame, layout, recomputes)
 
