@@ -326,6 +326,7 @@ def _shown(path: str, words: list[str]) -> Answer:
     from pyfuncdbg.ui.commands.engine.command import Context
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
+    from pyfuncdbg.hooks.notice import say
     from pyfuncdbg.ui.views.progress import reading_progress, work_progress
     with reading_progress(path) as progress:
         trace = Trace.open(path, progress)
@@ -336,7 +337,7 @@ def _shown(path: str, words: list[str]) -> Answer:
             from pyfuncdbg.ui.prompt.install import install
             install(debugger, 'prompt')
         try:
-            answer = _answer(words, Context(trace, width=console.width, progress=work_progress))
+            answer = _answer(words, Context(trace, width=console.width, progress=work_progress, announce=say))
         except PyfuncdbgError as error:
             _warn_of_damage(trace)
             raise CommandError(error.worded(f'pyfuncdbg show {shlex.quote(path)} ')) from None

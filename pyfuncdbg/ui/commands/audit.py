@@ -14,7 +14,8 @@ from pyfuncdbg.ui.views.reports.audit import audit_view
 
 def _audit(context: Context, args: argparse.Namespace) -> Audit:
     with context.progress('replaying, sites') as tell:
-        return Auditor(context.trace, load_host, args.n, args.trust).run(args.site or '', tell)
+        auditor = Auditor(context.trace, load_host, args.n, args.trust)
+        return auditor.run(args.site or '', tell, context.announce)
 
 
 def audit_trace(trace: Trace, site: str = '', *, calls: int = CALLS, trust: bool = False) -> Audit:

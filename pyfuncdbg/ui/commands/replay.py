@@ -53,8 +53,10 @@ def _replay(context: Context, args: argparse.Namespace) -> Replay:
     call = find_call(context.trace, args.call, context.stop)
     if args.pdb:
         return _debug(context, call, args)
-    with context.progress('replaying, executions') as tell, Replayer(context.trace, call, load_host, args.trust) as replayer:
-        return replayer.run(args.times, args.change or '', tell)
+    with Replayer(context.trace, call, load_host, args.trust) as replayer:
+        _announce(context, replayer)
+        with context.progress('replaying, executions') as tell:
+            return replayer.run(args.times, args.change or '', tell)
 
 
 def _debug(context: Context, call: CallRecord, args: argparse.Namespace) -> Replay:
@@ -67,7 +69,13 @@ def _debug(context: Context, call: CallRecord, args: argparse.Namespace) -> Repl
         if getattr(args, option) not in (None, 1):
             raise CommandError(f'--{option} and --pdb exclude each other')
     with Replayer(context.trace, call, load_host, args.trust) as replayer:
+        _announce(context, replayer)
         return replayer.debug(debugger)
+
+
+def _announce(context: Context, replayer: Replayer) -> None:
+    if text := replayer.announcement():
+        context.announce(text)
 
 
 def replay_call(trace: Trace, call: CallRecord, *, times: int = 1, change: str = '', trust: bool = False) -> Replay:

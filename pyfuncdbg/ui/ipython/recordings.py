@@ -25,6 +25,7 @@ from typing import Any, cast
 from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.log.trace_folder import fresh_path
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
@@ -298,7 +299,7 @@ class Recordings:
             width: Columns.
             of_program: It acts on the program that runs here, whatever the current trace.
         """
-        return Context(self.trace(), None, width, None if self._opened and not of_program else debugger)
+        return Context(self.trace(), None, width, None if self._opened and not of_program else debugger, announce=say)
 
     def trace(self) -> Trace:
         """The trace that commands show, up to now."""

@@ -13,6 +13,7 @@ from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process
 from pyfuncdbg.observers.debug.replay import state_values
 from pyfuncdbg.observers.debug.replay.audit_finding import HARMLESS, Audit, AuditFinding, Purity, SiteAudit, dataset_uses
 from pyfuncdbg.observers.debug.replay.call_audit import AuditedCall, CallAudit
+from pyfuncdbg.observers.debug.replay.named_code import describe_audit
 from pyfuncdbg.observers.debug.replay.replay import LoadHost
 from pyfuncdbg.observers.debug.replay.state_values import value_text
 from pyfuncdbg.observers.record.index.query import site_matches
@@ -45,12 +46,14 @@ class Auditor:
         self._files: dict[str, None] = {}
         self._own_clock = not is_of_this_process(trace)
 
-    def run(self, site: str = '', tell: Callable[[int, int], None] | None = None) -> Audit:
+    def run(self, site: str = '', tell: Callable[[int, int], None] | None = None,
+            announce: Callable[[str], object] = lambda text: None) -> Audit:
         """Audit the sites of Python functions.
 
         Args:
             site: Glob on node name, op type or function name; '' for all.
             tell: Told how many sites are done, of how many.
+            announce: Gets a sentence that says what will run, before it does.
 
         Returns:
             The result.
@@ -64,6 +67,7 @@ class Auditor:
             names = {name for use in uses for name in (use.site.name, use.site.function)}
             raise CommandError(f'no Python function was called at {site!r}.{nearest(site, names)}' if uses else
                                'the recording has no call of a Python function')
+        announce(describe_audit([(use.site.function, use.site.filename) for use in chosen]))
         audits = []
         for number, use in enumerate(sorted(chosen, key=lambda use: (use.site.process, use.site.id)), 1):
             audits.append(self._site(use))

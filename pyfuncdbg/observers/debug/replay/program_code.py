@@ -167,6 +167,21 @@ class ProgramCode:
             raise CommandError(f'module {module!r} is {getattr(loaded, "__file__", None)} here; the call was of {path}')
         return loaded
 
+    def whereabouts(self, filename: str) -> str | None:
+        """Where the code of a file of the recording comes from, in words.
+
+        Args:
+            filename: As the trace names it.
+
+        Returns:
+            The path on this machine, or that it is the source in the trace; '' of what was typed; None if it cannot be had.
+        """
+        try:
+            path = self._path_of(filename)
+        except CommandError:
+            return None
+        return '' if _is_typed(filename) else 'its source in the trace' if filename in self._stored else str(path)
+
     def _path_of(self, filename: str) -> Path:
         """Where a file of the recording is now: at its path, or at the same place in the current folder."""
         if _is_typed(filename):

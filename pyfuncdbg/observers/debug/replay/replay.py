@@ -27,6 +27,7 @@ from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, array
 from pyfuncdbg.observers.debug.gradients.gradient_check import forward_call
 from pyfuncdbg.observers.debug.replay.changed_inputs import change_inputs
 from pyfuncdbg.observers.debug.replay.function_source import current_source
+from pyfuncdbg.observers.debug.replay.named_code import NamedCode, describe_replay, named_code
 from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
 from pyfuncdbg.observers.debug.replay.recorded_values import MISSING, ValueMaker
 from pyfuncdbg.observers.debug.replay.replay_verdict import Replay, ReplayedCall, array_record, judge, verdict_of
@@ -106,6 +107,20 @@ class Replayer:
 
     def __exit__(self, *error: object) -> None:
         self.code.close()
+
+    def announcement(self) -> str:
+        """What a replay will run: for the user, before it does.
+
+        Returns:
+            A sentence without a full stop: the function with its file or package, and other code that its state names; '' if
+            the function is not here, and nothing will run.
+        """
+        state, site = self._state, self._forward.site
+        encoded = [state.function, *[variable.value for variable in state.variables]]
+        own, *others = [code for one in encoded for code in named_code(one)] or [NamedCode('', site.function, site.filename)]
+        filename = own.filename or site.filename
+        where = self.code.whereabouts(filename) if filename else ''
+        return '' if where is None else describe_replay(own, where, others)
 
     def make_site(self, watch: Callable[[Any], Any] = lambda function: function) -> CallSite:
         """A site with the function, its closure and its object made anew.

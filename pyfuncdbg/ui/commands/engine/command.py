@@ -38,6 +38,7 @@ class Context:
         debugger: Of the program that runs in this process, None where a finished trace is shown.
         width: Columns for text that goes to a file and for help; views on a console take its width.
         progress: Begins work, named for the user, and gives what takes how far it has come; None without a viewer.
+        announce: Shows a sentence before the command does what it says.
         receive: Gets what the command prints on its thread; None: it goes to the program's own streams.
         table: The commands there are: `execute` puts in the table that it looks in.
     """
@@ -47,6 +48,7 @@ class Context:
     width: int = 100
     debugger: Debugger | None = None
     progress: Callable[[str], AbstractContextManager[Tell | None]] = lambda what: nullcontext()
+    announce: Callable[[str], object] = lambda text: None
     receive: Callable[[str], object] | None = None
     table: CommandTable = field(default_factory=lambda: CommandTable(()))
 

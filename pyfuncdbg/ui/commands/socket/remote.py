@@ -206,7 +206,8 @@ class Remote:
             debugger.plans.pop(threading.get_native_id(), None)
 
     def _executed(self, asked: Request, stop: Stop | None, printed: _Printed) -> dict[str, Any]:
-        context = Context(debugger.live.on_demand(), stop, asked.width, debugger, receive=printed.receive)
+        context = Context(debugger.live.on_demand(), stop, asked.width, debugger, receive=printed.receive,
+                          announce=lambda text: printed.receive(f'{text}\n'))
         if asked.verb == 'complete':
             found = completions(asked.text[:asked.position], context)
             return {**_ANSWER, 'completions': list(found.words), 'start': found.start}

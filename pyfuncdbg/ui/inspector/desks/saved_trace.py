@@ -53,6 +53,7 @@ class SavedDesk:
         self.trace: Trace = self._trace
         self.title = os.fspath(path)
         self._closed = threading.Event()
+        self._on_event: Callable[[Event], None] | None = None
 
     def stop(self) -> dict[str, Any] | None:
         """A saved trace has none."""
@@ -75,10 +76,14 @@ class SavedDesk:
             self.finish_reading(request)
             if request is not None and request.broken_off:
                 return Reply(line, name, Text(), None, 'interrupted')
-            answer = execute(line, Context(self.trace, width=width))
+            answer = execute(line, Context(self.trace, width=width, announce=self._announce))
             return Reply(line, answer.command.name, answer, plain(answer.result), later=answer.later)
         except PyfuncdbgError as error:
             return Reply(line, name, Text(), None, str(error))
+
+    def _announce(self, text: str) -> None:
+        if self._on_event is not None:
+            self._on_event(Event('log', text=text))
 
     def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
         """Completions of a text at a position."""
@@ -87,6 +92,7 @@ class SavedDesk:
 
     def listen(self, on_event: Callable[[Event], None]) -> None:
         """Say when the trace has grown: its program may run still."""
+        self._on_event = on_event
         threading.Thread(target=self._watch, args=(on_event,), name='pyfuncdbg trace', daemon=True).start()
 
     def _watch(self, on_event: Callable[[Event], None]) -> None:

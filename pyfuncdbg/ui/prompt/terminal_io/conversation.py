@@ -137,7 +137,7 @@ class Conversation:
         self._debugger.live.recorder()          # what happens from now on can be asked for later
         context = Context(self._debugger.live.on_demand(), stop, debugger=self._debugger)
         return context if display is None else replace(context, width=display.width, progress=display.progress,
-                                                       receive=display.write)
+                                                       announce=display.say, receive=display.write)
 
     def _read(self, stop: Stop, broker: Broker, reader: CommandReader) -> PendingCommand | None:
         """The next command, with all its lines; the commands behind a ';;' wait."""
