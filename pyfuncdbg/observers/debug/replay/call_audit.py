@@ -113,7 +113,7 @@ class CallAudit:
     def _execute(self, observer: ExecutionObserver, state: CallState | None = None) -> RepeatedResult:
         with Replayer(self._trace, self._call, self._load_host, self._trust, state) as replayer:
             result = replayer.observe(observer)
-            self._files.update(dict.fromkeys(replayer.code.files))
+            self._files.update(dict.fromkeys(replayer.modules.files))
             for remark in replayer.remarks():
                 self._remark(remark)
         return result

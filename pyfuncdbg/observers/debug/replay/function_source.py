@@ -6,6 +6,7 @@ from types import CodeType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.replay.named_objects import object_named
 from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
 from pyfuncdbg.observers.record.snapshots import value_encoding as tags
 
@@ -39,7 +40,7 @@ def _code_of(code: ProgramCode, encoded: Any) -> CodeType | None:
         return _code_of(code, parts[0])
     try:
         if tag == tags.OBJECT:
-            call = vars(code.object_named(parts[0], parts[1])).get('__call__')
+            call = vars(object_named(code.modules, parts[0], parts[1])).get('__call__')
             return getattr(call, '__code__', None)
         if tag == tags.FUNCTION:
             return code.code_in_file(parts[2], parts[4], parts[3])

@@ -14,6 +14,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import random_states
+from pyfuncdbg.observers.debug.replay.named_objects import object_named
 from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
 from pyfuncdbg.observers.record.snapshots import value_encoding as tags
 
@@ -96,7 +97,7 @@ class ValueMaker:
         if tag == tags.DICT:
             return dict([self._all(pair, name, depth) for pair in parts[0]])
         if tag == tags.NAMED:
-            return self._code.object_named(str(parts[0]), str(parts[1]))
+            return object_named(self._code.modules, str(parts[0]), str(parts[1]))
         if tag == tags.OBJECT:
             return self._object(parts, depth)
         if tag == tags.FUNCTION:
@@ -123,7 +124,7 @@ class ValueMaker:
 
     def _object(self, parts: list[Any], depth: int) -> Any:
         module, qualified_name, attributes = parts
-        kind: Any = self._code.object_named(str(module), str(qualified_name))
+        kind: Any = object_named(self._code.modules, str(module), str(qualified_name))
         if not isinstance(kind, type) or kind.__dict__.get('__new__', object.__new__) is not object.__new__:
             raise ValueError(f'{qualified_name} is no plain class any more')
         made: Any = object.__new__(kind)
@@ -136,7 +137,7 @@ class ValueMaker:
     def _function(self, parts: list[Any], depth: int) -> Any:
         """The program's function of this name, with the recorded closure and defaults."""
         module, qualified_name, filename, line, code_name, cells, defaults, keyword_defaults = parts
-        space = self._code.namespace(str(module), str(filename))
+        space = self._code.modules.namespace(str(module), str(filename))
         known = self._code.function_of_module(space, str(qualified_name), str(code_name)) \
             if '<' not in str(qualified_name) or '<' not in str(code_name) else None
         if known is not None and known.__code__.co_firstlineno != line and self._code.has_several(
@@ -145,7 +146,7 @@ class ValueMaker:
         if known is not None and not (cells or defaults or keyword_defaults):
             return known
         code = known.__code__ if known is not None else self._code.code_in_file(str(filename), str(code_name), int(line))
-        if (main := self._code.main_of(space)) is not None:
+        if (main := self._code.modules.main_of(space)) is not None:
             main.define(code)
         contents = dict(cells)
         own = CellType()

@@ -29,6 +29,7 @@ from pyfuncdbg.observers.debug.replay.changed_inputs import change_inputs
 from pyfuncdbg.observers.debug.replay.function_source import current_source
 from pyfuncdbg.observers.debug.replay.named_code import NamedCode, describe_replay, named_code
 from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
+from pyfuncdbg.observers.debug.replay.program_modules import ProgramModules
 from pyfuncdbg.observers.debug.replay.recorded_values import MISSING, ValueMaker
 from pyfuncdbg.observers.debug.replay.replay_verdict import Replay, ReplayedCall, array_record, judge, verdict_of
 from pyfuncdbg.observers.debug.replay.state_in_force import StateInForce
@@ -70,7 +71,7 @@ class Replayer:
         state: The state it begins in, if not the one that was recorded.
 
     Attributes:
-        code: The program's code.
+        modules: The program's modules.
 
     Raises:
         CommandError: It cannot be replayed; why, and what to do.
@@ -92,21 +93,22 @@ class Replayer:
         self._host = load_host(call.site.host)
         self._site_of(len)                      # refuses an op that calls no function
         script = next(iter(trace.info().argv), '') or self._forward.site.filename
-        self.code = ProgramCode(self._state.folder, script, _live_code(trace, self._forward),
-                                _stored_sources(trace, self._forward) if trust else None)
-        self.maker = ValueMaker(self.code, self._host.make_tensor)
+        self.modules = ProgramModules(self._state.folder, script, _live_code(trace, self._forward),
+                                      _stored_sources(trace, self._forward) if trust else None)
+        self._code = ProgramCode(self.modules)
+        self.maker = ValueMaker(self._code, self._host.make_tensor)
         if self._state.function is None:
-            self.code.close()
+            self.modules.close()
             function = self._forward.site.function or 'its function'
             raise CommandError(f'call #{call.number} {call.label} cannot be replayed: its trace does not say how to find '
                                f'{function}: an older version recorded it, or it had no room')
-        self._in_force = StateInForce(self._state, self._host, self.code, self.maker)
+        self._in_force = StateInForce(self._state, self._host, self.modules, self.maker)
 
     def __enter__(self) -> Replayer:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.code.close()
+        self.modules.close()
 
     def announcement(self) -> str:
         """What a replay will run: for the user, before it does.
@@ -119,7 +121,7 @@ class Replayer:
         encoded = [state.function, *[variable.value for variable in state.variables]]
         own, *others = [code for one in encoded for code in named_code(one)] or [NamedCode('', site.function, site.filename)]
         filename = own.filename or site.filename
-        where = self.code.whereabouts(filename) if filename else ''
+        where = self.modules.whereabouts(filename) if filename else ''
         return '' if where is None else describe_replay(own, where, others)
 
     def make_site(self, watch: Callable[[Any], Any] = lambda function: function) -> CallSite:
@@ -190,7 +192,7 @@ class Replayer:
             names = [tensor.name for tensor in (*self._forward.inputs, *self.call.inputs)]
             inputs = tuple([array_record(name, array) for name, array in zip(names, arrays, strict=False)
                             if array is not None])
-        function, files = self._forward.site.function, tuple(self.code.files)
+        function, files = self._forward.site.function, tuple(self.modules.files)
         return Replay(self.call, function, files, verdict_of(executions), executions, change, changed, inputs,
                       self._source_difference(), self.remarks(), results[0][0].error)
 
@@ -255,7 +257,7 @@ class Replayer:
             drew = bool(self._in_force.drawn())
         self._explain(error)
         execution = self._judged(RepeatedResult(outputs, error, (), ()), drew)
-        return Replay(self.call, self._forward.site.function, tuple(self.code.files), execution.verdict, (execution,),
+        return Replay(self.call, self._forward.site.function, tuple(self.modules.files), execution.verdict, (execution,),
                       source=self._source_difference(), remarks=self.remarks(), error=error)
 
     def _explain(self, error: BaseException | None) -> None:
@@ -263,7 +265,7 @@ class Replayer:
         while error is not None and not isinstance(error, NameError | AttributeError):
             error = error.__cause__             # a framework has raised its own error of it
         name = getattr(error, 'name', None)
-        if isinstance(error, NameError) and isinstance(name, str) and (line := self.code.line_of_main(name)):
+        if isinstance(error, NameError) and isinstance(name, str) and (line := self.modules.line_of_main(name)):
             self.maker.missing.setdefault(name, f'line {line} of the script makes it, which replay does not run')
         if isinstance(name, str) and name in self.maker.missing:
             raise CommandError(
@@ -275,7 +277,7 @@ class Replayer:
 
     def _source_difference(self) -> SourceDifference | None:
         site = self._forward.site
-        now = current_source(self.code, self._state.function)
+        now = current_source(self._code, self._state.function)
         if not site.source or not now or _stripped(site.source) == _stripped(now):
             return None
         return SourceDifference(site.function, (site.filename, site.line), (site.source, now))

@@ -18,7 +18,7 @@ from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.random_states import NumPyRandom, PythonRandom
-from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
+from pyfuncdbg.observers.debug.replay.program_modules import ProgramModules
 from pyfuncdbg.observers.debug.replay.recorded_values import MISSING, ValueMaker
 from pyfuncdbg.observers.record.index.state_records import CallState
 
@@ -34,17 +34,17 @@ class StateInForce:
     Args:
         state: As the trace has it.
         host: Of the call.
-        code: Of the program.
+        modules: Of the program.
         maker: Makes the values of global variables.
 
     Attributes:
         remarks: What of the state could not be restored.
     """
 
-    def __init__(self, state: CallState, host: Host, code: ProgramCode, maker: ValueMaker) -> None:
+    def __init__(self, state: CallState, host: Host, modules: ProgramModules, maker: ValueMaker) -> None:
         self._state = state
         self._host = host
-        self._code = code
+        self._modules = modules
         self._maker = maker
         self._readers = PythonRandom(random_states.global_generator('random')), NumPyRandom(
             random_states.global_generator('numpy.random'))
@@ -83,9 +83,9 @@ class StateInForce:
         """The values of the global variables that the function reads, made anew, by module."""
         spaces: dict[int, tuple[ModuleType, dict[str, Any]]] = {}
         for variable in self._state.variables:
-            space = self._code.namespace(variable.module, '')
+            space = self._modules.namespace(variable.module, '')
             value = self._maker.make(variable.value, variable.name)
-            if value is MISSING and (main := self._code.main_of(space)) is not None:
+            if value is MISSING and (main := self._modules.main_of(space)) is not None:
                 main.define_name(variable.name)
                 if line := main.line_of(variable.name):
                     self._maker.missing[variable.name] += f', and line {line} makes it only where the script runs'
