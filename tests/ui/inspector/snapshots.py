@@ -16,13 +16,17 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from inspecting import inspector, opened, press, record, settled, type_line
+from inspecting import ROOT, inspector, opened, press, record, settled, type_line
+from recorded_source import rewritten
+
+from pyfuncdbg.observers.record.log import log_file
 
 FOLDER = Path(__file__).parent / 'snapshots'
 TRACE = FOLDER / 'trace'
@@ -98,6 +102,26 @@ def text_of(svg: str) -> list[str]:
     return lines
 
 
+def neutral(kind: int, fields: Any, place: str) -> Any:
+    """A record that names no folder of this machine; None of the states of calls, which hold many."""
+    if kind == log_file.STATE:
+        return None
+    if kind == log_file.PROCESS:
+        fields = [*fields[:4], 'example', *fields[5:7], {**fields[7], 'settings': {}}]
+    return elsewhere(fields, {place: '/home/ann', str(ROOT): '/home/ann/env/lib/python3.11/site-packages'})
+
+
+def elsewhere(fields: Any, folders: Mapping[str, str]) -> Any:
+    """The same content with other folders in its texts."""
+    if isinstance(fields, list):
+        return [elsewhere(part, folders) for part in fields]
+    if isinstance(fields, dict):
+        return {key: elsewhere(part, folders) for key, part in fields.items()}
+    for folder, other in folders.items() if isinstance(fields, str) else ():
+        fields = fields.replace(folder, other)
+    return fields
+
+
 def versions() -> str:
     """The libraries that draw."""
     return f'rich {version("rich")}, textual {version("textual")}\n'
@@ -110,7 +134,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as place:
             made = record(PROGRAM, Path(place))
             shutil.rmtree(TRACE, ignore_errors=True)
-            shutil.copytree(made, TRACE, ignore=shutil.ignore_patterns('ledger'))
+            rewritten(made, TRACE, lambda kind, fields: neutral(kind, fields, place))
+            (TRACE / 'ledger').unlink()
     with workplace() as trace:
         for screen in SCREENS:
             (FOLDER / f'{screen.name}.svg').write_text(asyncio.run(drawn(screen, trace)), encoding='utf-8')
