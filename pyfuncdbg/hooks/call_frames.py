@@ -19,6 +19,8 @@ from pyfuncdbg.hooks.source_map import is_generated
 
 _DEEPEST = 10
 _Function = TypeVar('_Function', bound=Callable[..., Any])
+STOP_REMARK = '_stop_remark'
+"""Attribute of a site whose host has something to say at each stop in a call there: its text."""
 RUNNERS: set[CodeType] = set()
 """Code that runs a whole program: its frames, and those outside of them, are no part of the program's stack."""
 

@@ -18,6 +18,7 @@ from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import parts
 from pyfuncdbg.hosts.jax.programs.executables import Executables
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallbacks
+from pyfuncdbg.hosts.jax.runs.collective_limit import CollectiveLimit
 from pyfuncdbg.hosts.jax.runs.dispatches import Dispatches
 
 
@@ -36,7 +37,8 @@ class JaxAttachment:
         host = JaxHost(jax_parts)
         errors = CallbackErrors(jax_parts)
         self._lowered = LoweredCallbacks(jax_parts)
-        self._sites = CallbackSites(jax_parts, host, jax_parts.callback._FlatCallback.__call__)
+        limit = CollectiveLimit(jax_parts)
+        self._sites = CallbackSites(jax_parts, host, jax_parts.callback._FlatCallback.__call__, limit)
         self._executables = Executables(jax_parts, host, self._lowered)
         self._runs = Dispatches(jax_parts, host, self._executables)
         self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors)
@@ -50,6 +52,7 @@ class JaxAttachment:
             self._executables.install(self._patches)
             self._calls.install(self._patches)
             self._runs.install(self._patches)
+            limit.install(self._patches)
             self._breakpoints.install()
             host.replay_site = self._sites.replay_site
             HOSTS[host.name] = host

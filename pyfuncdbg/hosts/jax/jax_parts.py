@@ -21,6 +21,7 @@ class JaxParts:
 
     Attributes:
         version: JAX's.
+        release: The first two numbers of it.
         callback: `pure_callback` and `io_callback`.
         debugging: `debug.callback` and `debug.print`.
         debugger: The registry of debuggers for `debug.breakpoint`.
@@ -29,6 +30,7 @@ class JaxParts:
         jit: The op that executes a compiled function.
         api: The hook after a dispatch from C++.
         effects: Tokens by which ordered callbacks wait for each other.
+        backends: Starts the backends of XLA.
         array: The type of arrays.
         core: Programs and their ops.
         lowering: Rules by which ops are lowered.
@@ -37,6 +39,7 @@ class JaxParts:
     """
 
     version: str
+    release: tuple[int, int]
     callback: Any
     debugging: Any
     debugger: Any
@@ -45,6 +48,7 @@ class JaxParts:
     jit: Any
     api: Any
     effects: Any
+    backends: Any
     array: Any
     core: Any
     lowering: Any
@@ -62,6 +66,7 @@ _MODULES = {
     'compilation': ('jax._src.pjit', '_get_fastpath_data _cpp_pjit'),
     'api': ('jax._src.api', 'jit'),
     'effects': ('jax._src.dispatch', 'runtime_tokens'),
+    'backends': ('jax._src.xla_bridge', '_init_backend'),
     'array': ('jax._src.array', 'ArrayImpl'),
     'core': ('jax._src.core', 'Primitive Literal ShapedArray new_jaxpr_eqn'),
     'lowering': ('jax._src.interpreters.mlir', 'register_lowering'),
@@ -103,7 +108,7 @@ def parts() -> JaxParts:
     if not hasattr(jit, 'impl'):
         raise AttachError(f'{broken}: {compilation.__name__} has no jit_p.impl')
     modules['jit'] = jit
-    return JaxParts(version, **modules)
+    return JaxParts(version, (int(match[1]), int(match[2])), **modules)
 
 
 def _module(broken: str, name: str, attributes: list[str]) -> Any:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import files
 
-TOPICS = ('stops', 'conditions', 'tensors', 'health', 'gradients', 'tensorflow', 'pytorch', 'doctor', 'ipython', 'traces',
-          'replay', 'audit', 'flight', 'remote', 'limits', 'differences', 'costs', 'glossary', 'security')
+TOPICS = ('stops', 'conditions', 'tensors', 'health', 'gradients', 'tensorflow', 'pytorch', 'jax', 'doctor', 'ipython',
+          'traces', 'replay', 'audit', 'flight', 'remote', 'limits', 'differences', 'costs', 'glossary', 'security')
 """Names of the pages, in the order of the list."""
 
 

@@ -54,3 +54,30 @@ def test_a_breakpoint_in_a_traced_function_has_its_variables(tmp_path: Path) -> 
     (call,) = trace.calls(kind='python')
     assert call.site.op_type == 'debug_breakpoint' and [tensor.name for tensor in call.inputs] == [
         'w', 'x', 'h', 'w (up 1)', 'x (up 1)', 'y (up 1)']
+
+
+DEVICES = """
+import os
+os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+import pyfuncdbg
+def part(v):
+    {line}
+    return np.asarray(v)
+def each(v):
+    return jax.lax.psum(jax.pure_callback(part, jax.ShapeDtypeStruct(v.shape, v.dtype), v), 'i')
+mesh = Mesh(np.array(jax.devices()), ('i',))
+total = jax.jit(jax.shard_map(each, mesh=mesh, in_specs=P('i'), out_specs=P()))
+print(total(jnp.arange(2.)), os.environ['XLA_FLAGS'])
+"""
+
+
+@pytest.mark.parametrize(('line', 'options', 'warns'), [('pass', ('--break', 'part'), False), ('breakpoint()', (), True)])
+def test_the_limit_of_collectives_is_lifted_or_said(tmp_path: Path, line: str, options: tuple[str, ...],
+                                                    warns: bool) -> None:
+    """A debugger that is there before the backend lifts the limit; the program sees the flags that it has set."""
+    done, _ = record(tmp_path, DEVICES.format(line=line), *options, '--ui', 'prompt', typed='threads\nq\n')
+    assert done.stdout == '[1.] --xla_force_host_platform_device_count=2\n', done.stderr
+    assert ('XLA ends the process after 40 s' in done.stderr) is warns
+    assert '2 threads at a stop' in done.stderr or '1 thread at a stop' in done.stderr

@@ -5,22 +5,21 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import FRAMEWORKS
 from manual_examples import MANUAL, Reader, blocks, mismatch
 
+from pyfuncdbg.hosts import FRAMEWORKS
 from pyfuncdbg.ui.commands.topics import TOPICS, read_topic
 
 
-def framework_marks(name: str) -> list[pytest.MarkDecorator]:
-    """Marks of the frameworks that the programs of a page import."""
-    text = ''.join(block.text for block in blocks(read_topic(name).text))
-    return [getattr(pytest.mark, framework) for framework in FRAMEWORKS if f'import {framework}\n' in text
-            or f'import {framework} as' in text]
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    """The frameworks that a page's programs import."""
+    return [getattr(pytest.mark, framework) for framework in FRAMEWORKS
+            if any(f'import {framework}\n' in block.text or f'import {framework} ' in block.text
+                   for block in blocks(read_topic(name).text))]
 
 
 @pytest.mark.timeout(400)                       # a page is a dozen programs
-@pytest.mark.parametrize('name', [pytest.param(name, marks=framework_marks(name))
-                                  for name in TOPICS])
+@pytest.mark.parametrize('name', [pytest.param(name, marks=marks(name)) for name in TOPICS])
 def test_the_examples_of_a_page(name: str) -> None:
     # A short name: lines break where they do on the page. What a program writes that runs on may come when the folder goes.
     with tempfile.TemporaryDirectory(prefix='m', ignore_cleanup_errors=True) as folder:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.call_frames import STOP_REMARK
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.result_list import output_list
@@ -14,6 +15,7 @@ from pyfuncdbg.hosts.jax.callbacks.flat_arguments import flat_arguments
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
+from pyfuncdbg.hosts.jax.runs.collective_limit import CollectiveLimit
 
 _TRAITS = Traits(wraps_python=True)
 OP_TYPES = 'pure_callback', 'io_callback', 'debug_callback'
@@ -23,16 +25,18 @@ CallFlat = Callable[..., Any]
 class CallbackSites:
     """The sites of callbacks, by their place in the program: a place that is compiled again keeps its site."""
 
-    def __init__(self, parts: JaxParts, host: JaxHost, call_flat: CallFlat) -> None:
+    def __init__(self, parts: JaxParts, host: JaxHost, call_flat: CallFlat, limit: CollectiveLimit) -> None:
         """Begin without sites.
 
         Args:
             parts, host: Of JAX.
             call_flat: JAX's own call of a callback with flat arguments.
+            limit: Of collectives.
         """
         self._parts = parts
         self._host = host
         self._call_flat = call_flat
+        self._limit = limit
         self._by_place: dict[tuple[Any, ...], CallSite] = {}
         self._places: dict[str, int] = {}
 
@@ -45,8 +49,10 @@ class CallbackSites:
         """The site of a callback of a compiled program."""
         prefix = f'{executable_name}/' if executable_name else ''
         name = prefix + name_of(lowered.function)
-        lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack)
-        return lowered.site
+        site = lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack)
+        if remark := self._limit.remark(lowered.devices):
+            site.attrs = {**site.attrs, STOP_REMARK: remark}
+        return site
 
     def of_eager(self, op_type: str, function: Any, callback: Any) -> CallSite:
         """The site of a callback that the program calls eagerly, at the line that is on the stack now."""

@@ -44,14 +44,16 @@ class LoweredCallback:
         function: The program's; None for one of JAX's own.
         stack: The program's lines that made it, innermost last; empty if it was lowered before the attachment.
         times: Number of its calls in one run; None if that depends on values, or is not known.
+        devices: Number of devices that call it in one run.
         executable: The compiled program that it is part of, once known.
         site: Where its calls are made, once there was one.
     """
 
-    __slots__ = ('__weakref__', 'callback', 'executable', 'function', 'op_type', 'params', 'site', 'stack', 'times')
+    __slots__ = ('__weakref__', 'callback', 'devices', 'executable', 'function', 'op_type', 'params', 'site', 'stack',
+                 'times')
 
     def __init__(self, op_type: str, callback: Any, params: Any, stack: Sequence[Frame] = (),
-                 times: int | None = None) -> None:
+                 times: int | None = None, devices: int = 1) -> None:
         self.op_type = op_type
         self.callback = callback
         self.params = params                    # stays alive, so that its id stays its own
@@ -60,6 +62,7 @@ class LoweredCallback:
             self.op_type = 'debug_breakpoint'
         self.stack = stack
         self.times = times
+        self.devices = devices
         self.executable: CompiledProgram | None = None
         self.site: CallSite | None = None
 
@@ -159,8 +162,9 @@ class LoweredCallbacks:
         occurrence = self._lowering.occurrences.get(id(callback))
         if occurrence is None:
             occurrence = Occurrence(None, traced_frames(getattr(ctx, 'traceback', None)))
+        devices = _device_count(ctx)
         self._keep(closure, LoweredCallback(op_type, callback, closure_variable(closure, 'params'), occurrence.stack,
-                                            occurrence.times and occurrence.times * _device_count(ctx)))
+                                            occurrence.times and occurrence.times * devices, devices))
 
     def _keep(self, closure: Any, lowered: LoweredCallback) -> None:
         """Keep a callback as long as its closure lives."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
-from pyfuncdbg.hooks.call_frames import code_of
+from pyfuncdbg.hooks.call_frames import STOP_REMARK, code_of
 from pyfuncdbg.hooks.own_files import is_library
 from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import (
@@ -81,7 +81,7 @@ class StopCard:
         raised: The error.
         displayed: Expressions of `display` that have changed.
         differences: What has come out differently since `swap` or `retry`.
-        remark: The host's remark on the next node, '' mostly.
+        remark: The host's remark on the next node, or on a stop in this call, '' mostly.
         unlocated: Why it is not known where the node was created, '' mostly.
         enters: Whether `step` goes into the call or node from here: into its Python function, or the graph that it runs.
         inputs: After a call, its inputs, as far as the card has room; `more_inputs` further ones are not shown.
@@ -152,7 +152,8 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         describe_value(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.returns else None,
         _raised(stop.error) if stop.error is not None else None,
         tuple(one for one in displays.at(stop) if one.changed), stop.differences,
-        run.remark if run is not None and stop.phase == 'node' else '',
+        run.remark if run is not None and stop.phase == 'node' else
+        str(site.attrs.get(STOP_REMARK, '')) if site is not None else '',
         unlocated_reason(site.attrs) if site is not None and listing is None else '', tuple(inputs[:room]),
         len(inputs[room:]),
         line_of(created.filename, created.line) if created is not None else '',

@@ -28,7 +28,7 @@ REMEMBERED = 1 << 16
 """Runs, sites and plans that a recorder remembers to have announced."""
 TRAITS = '_traits'
 """The attribute under which a trace keeps the names of a site's traits."""
-_OBJECTS = ('_call', '_remake', '_replace', '_py_', SURROUNDINGS)
+_OBJECTS = ('_call', '_remake', '_replace', '_py_', '_stop_', SURROUNDINGS)
 """Attributes that are no data: what a host keeps at a site to call it again."""
 
 

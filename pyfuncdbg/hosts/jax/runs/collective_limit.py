@@ -1,0 +1,66 @@
+"""Time limit of collectives: XLA ends the process when a device keeps others waiting for 40 s.
+
+A stop keeps them waiting. Where a debugger is there before JAX starts its backend, the limit is lifted; else a stop says so.
+On the thread that starts the backend.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts
+
+FLAG = '--xla_cpu_collective_call_terminate_timeout_seconds'
+_VARIABLE = 'XLA_FLAGS'
+_LONG = 10_000_000                              # seconds: 115 days
+_KNOWN_FROM = 0, 8
+"""The first version of JAX whose XLA is known to have the flag: one that has not ends the process where it finds it."""
+_REMARK = 'the other devices may wait for this call in a collective: then XLA ends the process after 40 s'
+_ADVICE = f'. To stop longer, start it with {_VARIABLE}={FLAG}=N'
+
+
+class CollectiveLimit:
+    """The limit in this process."""
+
+    def __init__(self, parts: JaxParts) -> None:
+        self._parts = parts
+        self._is_lifted = False
+
+    def install(self, patches: Patches) -> None:
+        """Replace the function by which JAX starts a backend."""
+        bridge = self._parts.backends
+        patches.replace(bridge, '_init_backend', self._replace_init(bridge._init_backend))
+
+    def remark(self, devices: int) -> str:
+        """What a stop in a callback says.
+
+        Args:
+            devices: Number of devices that execute its program.
+
+        Returns:
+            '' where there is nothing to fear.
+        """
+        if devices < 2 or self._is_lifted or FLAG in os.environ.get(_VARIABLE, ''):
+            return ''
+        return _REMARK + (_ADVICE if self._parts.release >= _KNOWN_FROM else '')
+
+    def _replace_init(self, original: Callable[[str], Any]) -> Callable[[str], Any]:
+        def _init_backend(platform: str) -> Any:
+            flags = os.environ.get(_VARIABLE)
+            if hooks.passive or FLAG in (flags or '') or self._parts.release < _KNOWN_FROM:
+                return original(platform)
+            # XLA reads the variable now, and never again. The program does not see the change.
+            os.environ[_VARIABLE] = f'{flags or ""} {FLAG}={_LONG}'.strip()
+            try:
+                backend = original(platform)
+            finally:
+                if flags is None:
+                    os.environ.pop(_VARIABLE, None)
+                else:
+                    os.environ[_VARIABLE] = flags
+            self._is_lifted = True
+            return backend
+        return _init_backend
