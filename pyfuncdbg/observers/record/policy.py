@@ -113,5 +113,5 @@ def recording_policy(level: str, full_limit: int, ops: bool, every: int) -> Reco
         TraceError: There is no such level, or `every` is less than 1.
     """
     if every < 1:
-        raise TraceError(f'every is {every}; expected an integer from 1 on: each so manieth call of a site is recorded')
+        raise TraceError(f'every is {every}; expected an integer from 1 on: N records each Nth call of a site')
     return RecordingPolicy(level_rules(level), max(full_limit, 0), ops, every)

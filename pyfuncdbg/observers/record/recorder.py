@@ -6,11 +6,9 @@ thread does the rest.
 # long: one hook; its ways of starting, recording, forking and stopping change the same few fields
 from __future__ import annotations
 
-import atexit
 import contextlib
 import dataclasses
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,18 +19,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks import commit_points, op_cost, process_invitations
 from pyfuncdbg.hooks.call import Call, next_id
-from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH, Capture
+from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
-from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.process_invitations import Invitation
-from pyfuncdbg.observers.record import fork, recording_switch
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
+from pyfuncdbg.observers.record.installation import DEPTH, carry_on, forking_calls, install, uninstall
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.log_segments import log_limits
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Backlog, Running, charge
+from pyfuncdbg.observers.record.log.queue import Backlog, Running
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
 from pyfuncdbg.observers.record.policy import RecordingPolicy, recording_policy
@@ -48,9 +45,6 @@ from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
     from pyfuncdbg.observers.record.trace import Trace
-
-DEPTH = CAPTURE_DEPTH
-"""Depth of the recorder in the chain: inside of debugger hooks, so that it sees the function's real inputs."""
 
 SMALLEST_BUDGET = 64 << 10
 _QUEUE_SHARE = 8
@@ -138,9 +132,9 @@ class Recorder:
                 first, then prints, then whole calls, and all of it is counted. An almost full disk is a smaller budget;
                 calls wait for a slow one, for 5 s at most without progress.
             full_limit: At level 'stats', tensors up to this many bytes are kept whole.
-            level: What is kept of each tensor: 'none', 'stats' or 'full'; or rules by site or element type, of which the
-                first that fits counts: 'loss=full,float64=none,*=stats'.
-            every: Record each so manieth call of a site. The others are counted, and kept where they raise.
+            level: What is kept of each tensor: 'none', 'stats' or 'full'; or rules by site or element type; the first
+                that matches counts: 'loss=full,float64=none,*=stats'.
+            every: N records each Nth call of a site. The others are counted, and kept where they raise.
             ops: Also record every graph node.
             capture: What calls print is recorded and printed; 'only' recorded; or with 'off' only printed.
             exist: What to do if `path` exists: 'error', unless it is an empty folder; 'number' takes the first free of
@@ -161,7 +155,7 @@ class Recorder:
         self.budget = budget
         self._policy = policy
         self._options = {'budget': budget, 'full_limit': full_limit, 'level': level, 'every': every, 'ops': ops,
-                         'capture': capture, 'segment': segment}
+                         'capture': capture, 'segment': segment, 'keep_newest': keep_newest}
         self.summaries = level == 'stats' and not policy.full_limit and not policy.is_selective
         """For hosts: counts of a graph node's values are enough."""
         self._op_cost = op_cost.total()
@@ -249,15 +243,10 @@ class Recorder:
     def _install(self) -> None:
         """Install the hooks."""
         self._state = 'on'
-        fork.follow(self)
         process_invitations.offer(self.invitation)
         commit_points.add(self._commit)
         _on.append(self)
-        recording_switch.register(self)
-        atexit.register(self.stop)
-        if self._capture is not None:
-            self._capture.start(as_hook=False)
-        hooks.add(self, depth=DEPTH)
+        install(self, self._capture)
         self._backlog.first = next_id()         # calls may have begun after this recorder was made
 
     @property
@@ -274,13 +263,9 @@ class Recorder:
                 return
             self._state = 'off'
         self.withdraw()
-        if self._capture is not None:
-            self._capture.stop()
-        fork.unfollow(self)
+        uninstall(self, self._capture)
         process_invitations.withdraw(self.invitation)
         commit_points.remove(self._commit)
-        recording_switch.unregister(self)
-        atexit.unregister(self.stop)
         if self._writer is None and (self._backlog.rows or self._backlog.notes):
             with contextlib.suppress(OSError):
                 self._open_log(thread=False)
@@ -424,8 +409,7 @@ class Recorder:
 
     def after_fork(self) -> None:
         """In the child: leave the parent's log and queue alone, and go on with what this thread was doing."""
-        before, now = parent_thread_id(), threading.get_native_id()
-        entries = [entry for entry in self._backlog.running_calls() if entry[0].thread == before]
+        entries = forking_calls(self._backlog)
         if self._writer is not None:
             self._writer.abandon()
         self._writer = None
@@ -433,11 +417,7 @@ class Recorder:
         self._reset()
         if self._state != 'on':                 # another thread of the parent was stopping it
             self.withdraw()
-        for entry in entries:
-            entry[0].thread = now
-            self.calls.announce_again(entry[0].run, entry[0].site)
-            self._backlog.running[entry[0].id] = entry
-            charge(entry[1], self._snapshots)
+        carry_on(entries, self.calls)
         self.calls.known_runs.clear()
 
 

@@ -4,9 +4,7 @@ A hook like the recorder; runs on the threads of the calls. Each process has a r
 """
 from __future__ import annotations
 
-import atexit
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,18 +16,17 @@ from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
-from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.observers.record import fork, recording_switch
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.flight.call_ring import Ring
 from pyfuncdbg.observers.record.flight.trigger import Trigger
 from pyfuncdbg.observers.record.flight.window import FlightWindow
-from pyfuncdbg.observers.record.log.queue import ROW_SIZE, Backlog, Running, charge
+from pyfuncdbg.observers.record.installation import DEPTH, carry_on, forking_calls, install, uninstall
+from pyfuncdbg.observers.record.log.queue import ROW_SIZE, Backlog, Running
 from pyfuncdbg.observers.record.log.writer import failure_reason
 from pyfuncdbg.observers.record.policy import recording_policy
-from pyfuncdbg.observers.record.recorder import DEPTH, check_budget, queue_limit, watch
+from pyfuncdbg.observers.record.recorder import check_budget, queue_limit, watch
 from pyfuncdbg.observers.record.records import SWITCH
 from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
@@ -139,12 +136,7 @@ class FlightRecorder:
         self.path = self.path.absolute()        # the program may change its folder before anything trips
         self._process = os.getpid()
         self._state = 'on'
-        fork.follow(self)
-        recording_switch.register(self)
-        atexit.register(self.stop)
-        if self._capture is not None:
-            self._capture.start(as_hook=False)
-        hooks.add(self, depth=DEPTH)
+        install(self, self._capture)
         return self
 
     def stop(self) -> None:
@@ -153,12 +145,7 @@ class FlightRecorder:
             if self._state != 'on':
                 return
             self._state = 'off'
-        hooks.remove(self)
-        if self._capture is not None:
-            self._capture.stop()
-        fork.unfollow(self)
-        recording_switch.unregister(self)
-        atexit.unregister(self.stop)
+        uninstall(self, self._capture)
         with self._lock:
             if self._window is not None:
                 self._close(self._window)
@@ -368,16 +355,11 @@ class FlightRecorder:
 
     def after_fork(self) -> None:
         """In the child: a ring of its own, with what this thread was doing; the parent's trace is the parent's."""
-        before, now = parent_thread_id(), threading.get_native_id()
-        entries = [entry for entry in self.calls.backlog.running_calls() if entry[0].thread == before]
+        entries = forking_calls(self.calls.backlog)
         if self._window is not None:
             self._window.writer.abandon()
         self._window = self._retired = None
         self._is_opening = False
         self.traces, self.missed, self._not_written = [], 0, 0
         self._begin()
-        for entry in entries:
-            entry[0].thread = now
-            self.calls.announce_again(entry[0].run, entry[0].site)
-            self.calls.running[entry[0].id] = entry
-            charge(entry[1], self._snapshots)
+        carry_on(entries, self.calls)
