@@ -75,15 +75,15 @@ def switch(on: bool | None = None) -> tuple[Switchable, ...]:
     Returns:
         The recordings.
     """
-    known = recordings()
-    if known:
-        on = known[-1].is_paused if on is None else on
-        for recorder in known:
+    recorders = recordings()
+    if recorders:
+        on = recorders[-1].is_paused if on is None else on
+        for recorder in recorders:
             if on:
                 recorder.resume()
             else:
                 recorder.pause()
-    return known
+    return recorders
 
 
 class SignalSwitch:

@@ -51,44 +51,44 @@ class SelectiveCalls:
             return None
         return self._recorder(call.site).on_begin(call)
 
-    def on_return(self, call: Call, kept: Running | None, outputs: Sequence[Any]) -> None:
+    def on_return(self, call: Call, entry: Running | None, outputs: Sequence[Any]) -> None:
         """Queue a call that has returned, or count it.
 
         Args:
             call: The call.
-            kept: From `on_begin`.
+            entry: From `on_begin`.
             outputs: As the function returned them.
         """
-        if kept is None:
+        if entry is None:
             self.calls.backlog.losses.add({UNSAMPLED: 1})
         else:
-            self._recorder(call.site).on_return(call, kept, outputs)
+            self._recorder(call.site).on_return(call, entry, outputs)
 
-    def on_error(self, call: Call, kept: Running | None, error: BaseException) -> None:
+    def on_error(self, call: Call, entry: Running | None, error: BaseException) -> None:
         """Queue a call that has raised; one outside of the sample without the values of its inputs.
 
         Args:
             call: The call.
-            kept: From `on_begin`.
+            entry: From `on_begin`.
             error: With its traceback.
         """
-        if kept is not None:
-            self._recorder(call.site).on_error(call, kept, error)
+        if entry is not None:
+            self._recorder(call.site).on_error(call, entry, error)
             return
         site, calls = call.site, self.calls
         inputs = self._snapshots(SiteLevel('none')).take_all(call.inputs, site.host, frozenset())
         calls.announce(call.run, site)
         calls.finish(call, inputs, (), Failure(error, site.host, None if site.kind in ('run', 'op') else calls.snapshots))
 
-    def on_break_off(self, call: Call, kept: Running | None) -> None:
+    def on_break_off(self, call: Call, entry: Running | None) -> None:
         """Undo the rest of a call that was dropped.
 
         Args:
             call: The call.
-            kept: From `on_begin`.
+            entry: From `on_begin`.
         """
-        if kept is not None:
-            self.calls.on_break_off(call, kept)
+        if entry is not None:
+            self.calls.on_break_off(call, entry)
 
     def _snapshots(self, level: SiteLevel) -> Snapshots:
         return self.calls.snapshots.at_level(level.level, self._policy.full_limit, self._policy.limits(level))

@@ -32,14 +32,14 @@ def kinds(text: str) -> frozenset[str]:
     Raises:
         argparse.ArgumentTypeError: One of them is no kind.
     """
-    found = []
+    names = []
     for word in filter(None, (word.strip() for word in text.split(','))):
         kind = _WORDS.get(word, word)
         if kind not in KINDS:
             raise argparse.ArgumentTypeError(f'{word!r} is no kind of difference: expected some of {", ".join(KINDS)}.'
                                              f'{nearest(kind, KINDS, 1)}')
-        found.append(kind)
-    return frozenset(found)
+        names.append(kind)
+    return frozenset(names)
 
 
 def tolerance(text: str) -> float:

@@ -105,28 +105,28 @@ class ExportedFile:
 
 
 def _export(context: Context, args: argparse.Namespace) -> ExportedFile:
-    chosen = FORMATS[args.format]
+    exporter = FORMATS[args.format]
     for option in OPTIONS:
-        if getattr(args, option) and option not in chosen.options:
+        if getattr(args, option) and option not in exporter.options:
             takers = ' or '.join(name for name, each in FORMATS.items() if option in each.options)
             raise CommandError(f'--{option.replace("_", "-")} is an option of {takers}, not of {args.format}')
-    if chosen.needs_call and args.call is None:
+    if exporter.needs_call and args.call is None:
         raise CommandError(f"export {args.format} takes a call or a range of them, such as 'export {args.format} 17' or "
                            f"'export {args.format} 17..20'")
     selected = None if args.call is None else _select(context, args.call)
     with context.progress('exporting, calls') as tell:
         calls = ExportedCalls(context.trace, selected, tell)
-        path = Path(args.output if args.output is not None else f'{chosen.name(calls)}{chosen.suffix}').expanduser()
+        path = Path(args.output if args.output is not None else f'{exporter.name(calls)}{exporter.suffix}').expanduser()
         try:
             with NewFiles(path) as files:
-                written = chosen.write(ExportJob(calls, files, args.with_source, args.shrink))
+                result = exporter.write(ExportJob(calls, files, args.with_source, args.shrink))
         except FileExistsError as error:
             raise CommandError(f'{str(error.filename)!r} exists already: choose another name with -o') from None
         except OSError as error:
             raise CommandError(f'cannot write {str(error.filename or path)!r}: {error.strerror or error}') from None
     _, *beside = files.sizes
-    return ExportedFile(str(path), args.format, sum(files.sizes.values()), written.count, written.missing, written.skipped,
-                        tuple(beside), written.remarks)
+    return ExportedFile(str(path), args.format, sum(files.sizes.values()), result.count, result.missing, result.skipped,
+                        tuple(beside), result.remarks)
 
 
 def _select(context: Context, text: str) -> tuple[CallRecord, ...]:

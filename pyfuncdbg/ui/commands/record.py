@@ -30,11 +30,11 @@ class RecordingState:
 
 
 def _record(context: Context, args: argparse.Namespace) -> tuple[RecordingState, ...]:
-    known = recordings() if args.state is None else switch(args.state == 'on')
-    if not known:
+    recorders = recordings() if args.state is None else switch(args.state == 'on')
+    if not recorders:
         raise CommandError("nothing records here: 'pyfuncdbg run' records from the start, and "
                            "pyfuncdbg.record('x.pfd').start() in the program")
-    return tuple(RecordingState(str(one.path), not one.is_paused) for one in known)
+    return tuple(RecordingState(str(one.path), not one.is_paused) for one in recorders)
 
 
 def _draw(result: tuple[RecordingState, ...]) -> RenderableType:

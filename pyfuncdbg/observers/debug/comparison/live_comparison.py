@@ -253,17 +253,17 @@ class LiveComparison:
         Returns:
             The first divergence of the program, if it is here.
         """
-        recorded = replace(Content.of(record), inputs=())
+        content = replace(Content.of(record), inputs=())
         values = call_tensors(call.run.fetches if call.site.kind == 'run' else call.site.outputs, outputs, call.site.host)
         entries = () if call.output is None or call.site.kind == 'run' else tuple(call.output.entries)
         live = Content((), values, ': '.join(error_text(error)) if error is not None else '',
-                       entries if call.output is not None else recorded.output)
+                       entries if call.output is not None else content.output)
         token = numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:
             with self._lock:
                 if self.first is not None:
                     return None
-                difference = self._records.compare(recorded, live)
+                difference = self._records.compare(content, live)
                 if difference is not None and isinstance(record, CallRecord):
                     difference = self._with_causes(difference, call, record)
                 if difference is not None and difference.kind not in self._rules.ignored:

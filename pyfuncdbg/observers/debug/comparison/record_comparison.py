@@ -134,20 +134,20 @@ class RecordComparison:
             The difference, by what a program notices first; None if there is none that counts.
         """
         tensors = self._tensors('in', one.inputs, two.inputs)
-        ended = one.ended and two.ended
-        if ended:
+        both_ended = one.ended and two.ended
+        if both_ended:
             tensors += self._tensors('out', one.outputs, two.outputs)
         texts: list[tuple[Kind, str, str]] = [
-            ('exception', one.error, two.error) if ended else ('unfinished', one.ending, two.ending)]
+            ('exception', one.error, two.error) if both_ended else ('unfinished', one.ending, two.ending)]
         for kind, streams in _STREAMS:
             first, second = one.printed(streams), two.printed(streams)
-            length = None if ended else min(len(first), len(second))
+            length = None if both_ended else min(len(first), len(second))
             texts.append((kind, first[:length], second[:length]))
-        found = [RecordDifference(kind, tuple(tensors), (first, second)) for kind, first, second in texts
+        differences = [RecordDifference(kind, tuple(tensors), (first, second)) for kind, first, second in texts
                  if first != second and kind not in self._rules.ignored]
-        if tensors and not (found and found[0].kind in ('exception', 'unfinished')):
+        if tensors and not (differences and differences[0].kind in ('exception', 'unfinished')):
             return RecordDifference(tensors[0].kind, tuple(tensors))
-        return found[0] if found else None
+        return differences[0] if differences else None
 
     def _tensors(self, side: Literal['in', 'out'], one: Sequence[ComparedTensor],
                  two: Sequence[ComparedTensor]) -> list[TensorDifference]:

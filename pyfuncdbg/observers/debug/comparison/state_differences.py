@@ -40,14 +40,14 @@ def value_differences(one: CallState, two: CallState) -> tuple[str, ...]:
         one, two: States that both calls began in.
     """
     others = {(variable.module, variable.name): variable.value for variable in two.variables}
-    found = [f'global {variable.name}{_sides(variable.value, others[variable.module, variable.name])}'
+    places = [f'global {variable.name}{_sides(variable.value, others[variable.module, variable.name])}'
              for variable in one.variables if (variable.module, variable.name) in others
              and _value(variable.value) != _value(others[variable.module, variable.name])]
     if one.function is not None and two.function is not None and _value(one.function) != _value(two.function):
-        found.append('its closure, defaults or object')
+        places.append('its closure, defaults or object')
     if one.errstate is not None and two.errstate is not None and one.errstate != two.errstate:
-        found.append('the error state of NumPy')
-    return tuple(found)
+        places.append('the error state of NumPy')
+    return tuple(places)
 
 
 def _generators(state: CallState) -> Mapping[str, Any]:

@@ -218,11 +218,11 @@ class _Comparison:
         key = at, what == 'run', places[0] is None
         if not self._is_first(key):
             return
-        found = list(records) or [_read(trace, side, place, what) for trace, side, place in zip(
+        pair = list(records) or [_read(trace, side, place, what) for trace, side, place in zip(
             self._traces, groups, places, strict=True) if place is not None]
-        names = iter([record.number if isinstance(record, CallRecord) else str(record.id) for record in found])
+        names = iter([record.number if isinstance(record, CallRecord) else str(record.id) for record in pair])
         numbers = '' if places[0] is None else next(names), '' if places[1] is None else next(names)
-        self._first = *key, _divergence(difference, found[0], numbers, at)
+        self._first = *key, _divergence(difference, pair[0], numbers, at)
 
     def _is_first(self, key: tuple[int, bool, bool]) -> bool:
         return self._first is None or key < self._first[:3]

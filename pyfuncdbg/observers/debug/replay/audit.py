@@ -62,41 +62,41 @@ class Auditor:
             CommandError: No site matches.
         """
         uses = [use for use in self._trace.usage() if use.site.kind == 'python']
-        chosen = [use for use in uses if not site or site_matches(site, use.site)]
-        if not chosen:
+        matches = [use for use in uses if not site or site_matches(site, use.site)]
+        if not matches:
             names = {name for use in uses for name in (use.site.name, use.site.function)}
             raise CommandError(f'no Python function was called at {site!r}.{nearest(site, names)}' if uses else
                                'the recording has no call of a Python function')
-        announce(describe_audit([(use.site.function, use.site.filename) for use in chosen]))
+        announce(describe_audit([(use.site.function, use.site.filename) for use in matches]))
         audits = []
-        for number, use in enumerate(sorted(chosen, key=lambda use: (use.site.process, use.site.id)), 1):
+        for number, use in enumerate(sorted(matches, key=lambda use: (use.site.process, use.site.id)), 1):
             audits.append(self._site(use))
             if tell is not None:
-                tell(number, len(chosen))
+                tell(number, len(matches))
         order = {'not pure': 0, 'not known': 1, 'pure': 2}
         return Audit(tuple(sorted(audits, key=lambda audit: (order[audit.purity], not audit.findings))), tuple(self._files))
 
     def _site(self, use: SiteUse) -> SiteAudit:
         calls = self._trace.spread_calls(use.site, self._calls)
-        audited: list[AuditedCall] = []
+        audits: list[AuditedCall] = []
         numbers: list[str] = []
         refusals: Counter[str] = Counter()
         for call in calls:
             try:
-                audited.append(CallAudit(self._trace, call, self._load_host, self._trust, self._own_clock).run(
+                audits.append(CallAudit(self._trace, call, self._load_host, self._trust, self._own_clock).run(
                     self._other(call, calls)))
                 numbers.append(call.number)
             except CommandError as error:
                 refusals[str(error)] += 1
-        for one in audited:
+        for one in audits:
             self._files.update(dict.fromkeys(one.files))
-        findings = _together([*[found for one in audited for found in one.findings], *self._thread_locals(calls, audited)])
-        remarks = [*_read_remarks(audited), *dict.fromkeys(remark for one in audited for remark in one.remarks)]
+        findings = _together([*[found for one in audits for found in one.findings], *self._thread_locals(calls, audits)])
+        remarks = [*_read_remarks(audits), *dict.fromkeys(remark for one in audits for remark in one.remarks)]
         remarks += [f'{number} of {len(calls)} calls not replayed: {why}' for why, number in refusals.most_common(2)]
         if not calls:
             remarks.append('no call ended')
         is_pure = all(finding.label in HARMLESS for finding in findings)
-        purity: Purity = 'not pure' if not is_pure else 'pure' if audited else 'not known'
+        purity: Purity = 'not pure' if not is_pure else 'pure' if audits else 'not known'
         return _described(use, purity, findings, remarks, tuple(numbers), _is_of_dataset(use.site, calls))
 
     def _other(self, call: CallRecord, calls: Sequence[CallRecord]) -> CallRecord | None:
@@ -107,13 +107,13 @@ class Auditor:
 
     def _thread_locals(self, calls: Sequence[CallRecord], audited: Sequence[AuditedCall]) -> list[AuditFinding]:
         """What each thread has its own of, where that keeps the calls from being replayed: a trace cannot hold it."""
-        found = []
+        findings = []
         for call in calls if not audited else ():
             for variable in self._trace.call_state(call.number).variables:
                 if isinstance(variable.value, list) and variable.value[:2] == [UNKNOWN, _THREAD_LOCAL]:
-                    found.append(AuditFinding('depends on thread', f'global {variable.name}',
+                    findings.append(AuditFinding('depends on thread', f'global {variable.name}',
                                               'each thread has its own value', (call.number,)))
-        return found
+        return findings
 
 
 def _described(use: SiteUse, purity: Purity, findings: tuple[AuditFinding, ...], remarks: Sequence[str],
@@ -131,22 +131,22 @@ def _is_of_dataset(site: SiteRecord, calls: Sequence[CallRecord]) -> bool:
 
 def _together(findings: Iterable[AuditFinding]) -> tuple[AuditFinding, ...]:
     """The findings of all calls, each label and subject once."""
-    grouped: dict[tuple[str, str], list[AuditFinding]] = {}
+    groups: dict[tuple[str, str], list[AuditFinding]] = {}
     for finding in findings:
-        grouped.setdefault((finding.label, finding.subject), []).append(finding)
+        groups.setdefault((finding.label, finding.subject), []).append(finding)
     return tuple([AuditFinding(group[0].label, group[0].subject, group[0].evidence,
                                tuple(dict.fromkeys(number for one in group for number in one.calls)))
-                  for group in grouped.values()])
+                  for group in groups.values()])
 
 
-def _read_remarks(audited: Sequence[AuditedCall]) -> list[str]:
+def _read_remarks(calls: Sequence[AuditedCall]) -> list[str]:
     """The global variables that the function reads and that had the same value at each call."""
-    if not audited:
+    if not calls:
         return []
     remarks = []
-    for place, value in audited[0].reads.items():
+    for place, value in calls[0].reads.items():
         if all(place in one.reads and not any(state_values.changed_places({place: value}, {place: one.reads[place]}))
-               for one in audited[1:]):
+               for one in calls[1:]):
             text = value_text(value)
             remarks.append(f'reads {place}{f" = {text}" if text else ""}, the same at each call')
     return remarks[:_REMARKS]

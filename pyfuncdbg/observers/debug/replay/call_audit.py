@@ -85,27 +85,27 @@ class CallAudit:
         """
         observers = [self._observer() for _ in range(_EXECUTIONS)]
         results = [self._execute(observer) for observer in observers]
-        first, seen = results[0], observers[0]
+        first, first_observer = results[0], observers[0]
         difference = next((text for result in results[1:] if (text := outcome_difference(first, result))), '')
-        findings = [*self._of_inputs(seen), *self._of_state(seen, first), *self._of_generators(seen),
+        findings = [*self._of_inputs(first_observer), *self._of_state(first_observer, first), *self._of_generators(first_observer),
                     *self._of_output(first)]
         # The first number of a generator of eager ops without a seed is a new one each time.
-        unseeded = bool(seen.drawn) and (self._state.generators is None or (bool(difference) and 'ops' in seen.drawn))
+        unseeded = bool(first_observer.drawn) and (self._state.generators is None or (bool(difference) and 'ops' in first_observer.drawn))
         if unseeded:
             self._remark('not known whether it is deterministic otherwise: its generators had no state that was recorded')
             difference = ''
-        on_time = list(self._of_clock(seen, difference))
+        on_time = list(self._of_clock(first_observer, difference))
         if difference and not on_time:
             findings.append(self._finding('not deterministic', 'the result', f'two executions: {difference}'))
         findings += on_time
         if not difference:
-            findings += self._of_thread(seen, first)
+            findings += self._of_thread(first_observer, first)
             if other is not None and not unseeded:
-                findings += self._of_order(seen, first, other)
+                findings += self._of_order(first_observer, first, other)
         if not difference and not on_time and not unseeded and not any(
                 finding.label == 'depends on thread' for finding in findings):
-            findings += self._of_recording(first, bool(seen.drawn))
-        return AuditedCall(tuple(findings), tuple(self._remarks), tuple(self._files), self._reads(seen))
+            findings += self._of_recording(first, bool(first_observer.drawn))
+        return AuditedCall(tuple(findings), tuple(self._remarks), tuple(self._files), self._reads(first_observer))
 
     def _observer(self, **options: Any) -> ExecutionObserver:
         return ExecutionObserver(self._load_host(self._call.site.host).to_numpy, **options)
@@ -125,12 +125,12 @@ class CallAudit:
         return AuditFinding(label, subject, evidence, (self._call.number,))
 
     # ------------------------------------------------------------------ what one execution shows
-    def _of_inputs(self, seen: ExecutionObserver) -> Iterator[AuditFinding]:
-        for slot in seen.written:
-            yield self._finding('writes an input', f'input {slot} {seen.names[slot]}', 'other elements after the call')
-        for place, slot in seen.aliases:
+    def _of_inputs(self, observer: ExecutionObserver) -> Iterator[AuditFinding]:
+        for slot in observer.written:
+            yield self._finding('writes an input', f'input {slot} {observer.names[slot]}', 'other elements after the call')
+        for place, slot in observer.aliases:
             yield self._finding('returns an alias of an input', f'output {place}',
-                                f'shares memory with input {slot} {seen.names[slot]}')
+                                f'shares memory with input {slot} {observer.names[slot]}')
 
     def _of_state(self, seen: ExecutionObserver, result: RepeatedResult) -> Iterator[AuditFinding]:
         for place in state_values.changed_places(seen.before, seen.after):
@@ -147,7 +147,7 @@ class CallAudit:
             yield self._finding('draws random numbers', str(place), 'its state is another after the call')
 
     def _of_output(self, result: RepeatedResult) -> Iterator[AuditFinding]:
-        done = set()
+        labels = set()
         logged = [entry.text.strip() for entry in result.messages if entry.kind == 'log']
         for entry in result.messages:
             if entry.kind == 'err' and entry.text.strip() in logged:
@@ -155,8 +155,8 @@ class CallAudit:
             label = _SAYS.get(entry.kind)
             if label == 'warns' and _OF_NUMPY in entry.text:
                 self._remark(f'NumPy warns: {entry.text.strip()[:_LONGEST]}')
-            elif label is not None and label not in done:
-                done.add(label)
+            elif label is not None and label not in labels:
+                labels.add(label)
                 subject = {'out': 'stdout', 'err': 'stderr'}.get(entry.kind, entry.category)
                 yield self._finding(label, subject, repr(entry.text.strip()[:_LONGEST]))
 
@@ -167,11 +167,11 @@ class CallAudit:
                 and not state_values.is_generator(value) and not state_values.has_unknown(value)}
 
     # ------------------------------------------------------------------ what executions under other conditions show
-    def _of_clock(self, seen: ExecutionObserver, difference: str) -> Iterator[AuditFinding]:
+    def _of_clock(self, observer: ExecutionObserver, difference: str) -> Iterator[AuditFinding]:
         """By a clock of the audit: the same one gives the same result, another one another, where it depends on time."""
-        if not seen.reads.clocks:
+        if not observer.reads.clocks:
             return
-        names = ', '.join(seen.reads.clocks)
+        names = ', '.join(observer.reads.clocks)
         if not self._own_clock:
             self._remark(f'reads the clock ({names}); whether its result depends on it is not known while the program runs')
             return
@@ -185,13 +185,13 @@ class CallAudit:
         else:
             self._remark(f'reads the clock ({names}); its result does not depend on it')
 
-    def _of_thread(self, seen: ExecutionObserver, first: RepeatedResult) -> Iterator[AuditFinding]:
-        names = ', '.join([*seen.reads.threads, *seen.thread_local])
+    def _of_thread(self, observer: ExecutionObserver, first: RepeatedResult) -> Iterator[AuditFinding]:
+        names = ', '.join([*observer.reads.threads, *observer.thread_local])
         if not names:
             return
         if difference := outcome_difference(first, self._execute(self._observer(elsewhere=True))):
             yield self._finding('depends on thread', names, f'on another thread: {difference}')
-        elif seen.thread_local and list(self._of_recording(first, bool(seen.drawn))):
+        elif observer.thread_local and list(self._of_recording(first, bool(observer.drawn))):
             yield self._finding('depends on thread', names, 'the thread of the recording had another result')
         else:
             self._remark(f'asks for the thread ({names}); its result does not depend on it')
@@ -225,18 +225,18 @@ class CallAudit:
                                 f'in the state of call #{other.number}{values}: {difference}')
 
     def _of_recording(self, first: RepeatedResult, drew: bool) -> Iterator[AuditFinding]:
-        judged = judge(self._call, first, drew and self._state.generators is None)
-        if judged.verdict == 'raises otherwise':
+        judgement = judge(self._call, first, drew and self._state.generators is None)
+        if judgement.verdict == 'raises otherwise':
             recorded = self._call.error
             before = f'{recorded.type.rpartition(".")[2]}: {recorded.message}' if recorded is not None else 'no exception'
             yield self._finding('differs from the recording', 'the exception',
-                                f'recorded {before[:_LONGEST]}; now {judged.raised[:_LONGEST] or "no exception"}')
-        elif judged.verdict == 'differs':
+                                f'recorded {before[:_LONGEST]}; now {judgement.raised[:_LONGEST] or "no exception"}')
+        elif judgement.verdict == 'differs':
             texts = [f'{one.kind} {" | ".join(one.texts)}' if one.value is None else _value_text(one.value)
-                     for one in judged.tensors]
-            slot = judged.tensors[0].slot if judged.tensors else 0
+                     for one in judgement.tensors]
+            slot = judgement.tensors[0].slot if judgement.tensors else 0
             yield self._finding('differs from the recording', f'output {slot}', texts[0] if texts else 'number of outputs')
-        elif judged.verdict == 'not known':
+        elif judgement.verdict == 'not known':
             self._remark('outputs were not kept: not compared with the recording')
 
 

@@ -38,14 +38,14 @@ def change_inputs(statements: str, function: Callable[..., Any], arrays: Sequenc
         raise CommandError(f'--change {statements!r} assigns to {new[0]}, which is no input.{nearest(new[0], names)} '
                            f'The inputs are {", ".join(names)}')
     listed = space['inputs']
-    made = []
+    new_arrays = []
     for place, name in enumerate(names):
         value = space[name] if space[name] is not arrays[place] else listed[place]
         try:
-            made.append(np.asarray(value, None if hasattr(value, 'dtype') else arrays[place].dtype))
+            new_arrays.append(np.asarray(value, None if hasattr(value, 'dtype') else arrays[place].dtype))
         except (ValueError, TypeError) as error:
             raise CommandError(f'--change {statements!r}: {name} is no array: {error}') from None
-    return made
+    return new_arrays
 
 
 def input_names(function: Callable[..., Any], count: int) -> list[str]:

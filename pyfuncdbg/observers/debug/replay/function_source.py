@@ -21,13 +21,13 @@ def current_source(code: ProgramCode, encoded: Any) -> str:
     Returns:
         The lines; '' if they cannot be had.
     """
-    found = _code_of(code, encoded)
-    if found is None:
+    function_code = _code_of(code, encoded)
+    if function_code is None:
         return ''
     try:
-        with open(found.co_filename, encoding='utf-8', errors='replace') as file:
+        with open(function_code.co_filename, encoding='utf-8', errors='replace') as file:
             lines = file.read().splitlines(keepends=True)
-        return ''.join(inspect.getblock(lines[found.co_firstlineno - 1:]))
+        return ''.join(inspect.getblock(lines[function_code.co_firstlineno - 1:]))
     except (OSError, SyntaxError, IndexError):
         return ''
 

@@ -95,13 +95,13 @@ class ProgramCode:
         if known is not None and (known.co_filename, known.co_qualname, known.co_firstlineno) == (filename, code_name, line):
             return known
         path = self.modules.path_of(filename)
-        found = self._codes_named(filename, code_name)
-        exact = [code for code in found if code.co_firstlineno == line]
-        if len(exact) == 1 or len(found) == 1:
-            return (exact or found)[0]
-        if not found:
+        codes = self._codes_named(filename, code_name)
+        exact = [code for code in codes if code.co_firstlineno == line]
+        if len(exact) == 1 or len(codes) == 1:
+            return (exact or codes)[0]
+        if not codes:
             raise CommandError(f'there is no function {code_name} in {path} any more: it was renamed or removed')
-        lines = ', '.join(str(code.co_firstlineno) for code in found)
+        lines = ', '.join(str(code.co_firstlineno) for code in codes)
         if exact:
             raise CommandError(f'{len(exact)} functions {code_name} begin at line {line} of {path}: give each a line of its '
                                'own, and record again')

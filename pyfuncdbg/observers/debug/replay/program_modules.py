@@ -131,9 +131,9 @@ class ProgramModules:
             root = _root_of(module, path)
             if root is not None and str(root) not in sys.path:
                 sys.path.insert(0, str(root))
-        loaded = sys.modules.get(module)
-        if loaded is not None:
-            if not (file := getattr(loaded, '__file__', None)) or not is_machinery(file):
+        space = sys.modules.get(module)
+        if space is not None:
+            if not (file := getattr(space, '__file__', None)) or not is_machinery(file):
                 require_program_file(file or module)
         else:
             try:
@@ -147,12 +147,12 @@ class ProgramModules:
             require_program_file(origin)
             self.note(origin)
             try:
-                loaded = importlib.import_module(module)
+                space = importlib.import_module(module)
             except Exception as error:          # of the program's own code
                 raise CommandError(f'{module} cannot be imported: {type(error).__name__}: {error}') from error
-        if path is not None and not _same_file(getattr(loaded, '__file__', None), path):
-            raise CommandError(f'module {module!r} is {getattr(loaded, "__file__", None)} here; the call was of {path}')
-        return loaded
+        if path is not None and not _same_file(getattr(space, '__file__', None), path):
+            raise CommandError(f'module {module!r} is {getattr(space, "__file__", None)} here; the call was of {path}')
+        return space
 
     def whereabouts(self, filename: str) -> str | None:
         """Where the code of a file of the recording comes from, in words.

@@ -81,9 +81,9 @@ class ReachableState:
         Returns:
             Puts it back.
         """
-        stored = [(space, name, space.get(name, _ABSENT)) for (_, name), space in self._globals.items()]
+        variables = [(space, name, space.get(name, _ABSENT)) for (_, name), space in self._globals.items()]
         attributes = [(owner, name, getattr(owner, name)) for _, owner, name in self._attributes()]
-        contents = [content for *_, value in [*stored, *attributes] if (content := _content_of(value)) is not None]
+        contents = [content for *_, value in [*variables, *attributes] if (content := _content_of(value)) is not None]
         names = {id(owner): (owner, {name for _, one, name in self._attributes() if one is owner})
                  for owner in [*self._functions, *self._classes]}
         environment = dict(os.environ)
@@ -95,7 +95,7 @@ class ReachableState:
             for owner, name, value in attributes:
                 if getattr(owner, name, _ABSENT) is not value:
                     setattr(owner, name, value)
-            for space, name, value in stored:
+            for space, name, value in variables:
                 if value is _ABSENT:
                     space.pop(name, None)
                 else:

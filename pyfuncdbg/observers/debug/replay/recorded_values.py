@@ -127,12 +127,12 @@ class ValueMaker:
         kind: Any = object_named(self._code.modules, str(module), str(qualified_name))
         if not isinstance(kind, type) or kind.__dict__.get('__new__', object.__new__) is not object.__new__:
             raise ValueError(f'{qualified_name} is no plain class any more')
-        made: Any = object.__new__(kind)
+        instance: Any = object.__new__(kind)
         for name, part in attributes:
             value = self.make(part, str(name), depth)
             if value is not MISSING:
-                vars(made)[str(name)] = value
-        return made
+                vars(instance)[str(name)] = value
+        return instance
 
     def _function(self, parts: list[Any], depth: int) -> Any:
         """The program's function of this name, with the recorded closure and defaults."""

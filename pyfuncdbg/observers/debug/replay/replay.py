@@ -141,11 +141,11 @@ class Replayer:
         if function is MISSING or not callable(function):
             why = self.maker.missing.get('the function', 'it is no function')
             raise CommandError(f'{site.function} cannot be made again: {why}')
-        made = self._site_of(watch(function))
-        made.function = function
-        if obstacle := repeat_obstacle(made):
+        replay_site = self._site_of(watch(function))
+        replay_site.function = function
+        if obstacle := repeat_obstacle(replay_site):
             raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {obstacle}')
-        return made
+        return replay_site
 
     def _site_of(self, function: Callable[..., Any]) -> CallSite:
         site = self._forward.site

@@ -117,7 +117,7 @@ def judge(call: CallRecord, result: RepeatedResult, unknown_numbers: bool) -> Re
 
 def _differences(recorded: Sequence[TensorRecord], arrays: Sequence[np.ndarray]) -> tuple[tuple[TensorDifference, ...], int]:
     """The outputs that differ, and how many could not be compared."""
-    found: list[TensorDifference] = []
+    differences: list[TensorDifference] = []
     unknown = 0
     for slot, (tensor, array) in enumerate(zip(recorded, arrays, strict=False)):
         new = array_record(tensor.name, array)
@@ -126,21 +126,21 @@ def _differences(recorded: Sequence[TensorRecord], arrays: Sequence[np.ndarray])
         if (tensor.dtype, tensor.shape) != (new.dtype, new.shape):
             kind: Literal['dtype', 'shape'] = 'shape' if tensor.dtype == new.dtype else 'dtype'
             texts = f'{tensor.dtype}{list(tensor.shape)}', f'{new.dtype}{list(new.shape)}'
-            found.append(TensorDifference(kind, 'out', slot, tensor.name, texts))
+            differences.append(TensorDifference(kind, 'out', slot, tensor.name, texts))
             continue
         try:
             old = tensor.to_numpy()
         except DroppedError:
             if tensor.stats is not None and new.stats is not None and tensor.stats != new.stats:
                 texts = f'mean {tensor.stats.mean}', f'mean {new.stats.mean}'
-                found.append(TensorDifference('value', 'out', slot, tensor.name, texts))
+                differences.append(TensorDifference('value', 'out', slot, tensor.name, texts))
             else:
                 unknown += 1
             continue
         difference = value_difference(old, array, _EXACT)
         if difference is not None:
-            found.append(TensorDifference('value', 'out', slot, tensor.name, difference.values, difference))
-    return tuple(found), unknown
+            differences.append(TensorDifference('value', 'out', slot, tensor.name, difference.values, difference))
+    return tuple(differences), unknown
 
 
 def array_record(name: str, array: np.ndarray) -> TensorRecord:

@@ -205,33 +205,33 @@ class FlightRecorder:
         self.trigger.begin(call)
         return self._calls_and_halves[1].on_begin(call)
 
-    def on_return(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
+    def on_return(self, call: Call, entry: Running, outputs: Sequence[Any]) -> None:
         """Keep a call that has returned, and ask the trigger.
 
         Args:
             call: The call.
-            kept: Its entry, from `on_begin`.
+            entry: Its entry, from `on_begin`.
             outputs: As the function returned them.
         """
         if condition := self._trips(call, outputs, None):
-            self._trip(call, condition, lambda halves: halves.on_return(call, kept, outputs))
+            self._trip(call, condition, lambda halves: halves.on_return(call, entry, outputs))
             return
-        self._halves_for(call).on_return(call, kept, outputs)
+        self._halves_for(call).on_return(call, entry, outputs)
         if self._window is not None or self._resting:
             self._advance()
 
-    def on_error(self, call: Call, kept: Running, error: BaseException) -> None:
+    def on_error(self, call: Call, entry: Running, error: BaseException) -> None:
         """Keep a call that has raised, and ask the trigger.
 
         Args:
             call: The call.
-            kept: Its entry, from `on_begin`.
+            entry: Its entry, from `on_begin`.
             error: With its traceback.
         """
         if condition := self._trips(call, None, error):
-            self._trip(call, condition, lambda halves: halves.on_error(call, kept, error))
+            self._trip(call, condition, lambda halves: halves.on_error(call, entry, error))
             return
-        self._halves_for(call).on_error(call, kept, error)
+        self._halves_for(call).on_error(call, entry, error)
         if self._window is not None or self._resting:
             self._advance()
 

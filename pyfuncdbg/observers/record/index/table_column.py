@@ -95,15 +95,15 @@ class TableColumn:
         if (blocks[1:] < blocks[:-1]).any():
             order = np.argsort(blocks, kind='stable')
             rows, blocks = rows[order], blocks[order]
-        taken = np.empty(len(rows), self.dtype)
+        values = np.empty(len(rows), self.dtype)
         edges = [0, *(np.flatnonzero(blocks[1:] != blocks[:-1]) + 1).tolist(), len(rows)] if len(rows) else [0]
         for start, end in pairwise(edges):
             block, inside = int(blocks[start]), rows[start:end] & BLOCK - 1
-            taken[start:end] = self._blocks[block].take(inside) if block < len(self._blocks) else self._tail[inside]
+            values[start:end] = self._blocks[block].take(inside) if block < len(self._blocks) else self._tail[inside]
         if order is None:
-            return taken
-        numbers = np.empty_like(taken)
-        numbers[order] = taken
+            return values
+        numbers = np.empty_like(values)
+        numbers[order] = values
         return numbers
 
     def to_numpy(self) -> np.ndarray:

@@ -53,13 +53,13 @@ def remove_segment(first: Path, before: Compaction, states: Container[int] | Non
     """
     number = before.number + 1
     sources = [first] if not number else [first, segment_path(first, number)]
-    calls, ended = _calls_in(sources[-1])
+    calls, runs = _calls_in(sources[-1])
     draft = first.with_name(draft_name(first.name))
     draft.unlink(missing_ok=True)
     file = LogFile(draft)
     try:
         for path in sources:
-            for kind, payload in _descriptions(path, states, ended, with_process=path == first):
+            for kind, payload in _descriptions(path, states, runs, with_process=path == first):
                 file.append(log_file.frame(kind, payload))
         file.append(log_file.frame(log_file.REMOVED, msgpack.packb([number, before.calls + calls])))
         draft.rename(first)
@@ -90,7 +90,7 @@ def _calls_in(path: Path) -> tuple[int, np.ndarray]:
     return int(np.count_nonzero(numbers > 0)), -numbers[numbers < 0]
 
 
-def _descriptions(path: Path, states: Container[int] | None, ended: np.ndarray, *,
+def _descriptions(path: Path, states: Container[int] | None, ended_runs: np.ndarray, *,
                   with_process: bool) -> Iterator[tuple[int, bytes]]:
     """Kind and content of the records that later calls need."""
     for frame in _records(path):
@@ -100,7 +100,7 @@ def _descriptions(path: Path, states: Container[int] | None, ended: np.ndarray, 
         elif frame.kind == log_file.STATE and (states is None or decode_msgpack(frame.payload)[0] in states):
             yield frame.kind, frame.payload
         elif frame.kind == log_file.RUNS:
-            yield from _open_runs(frame.payload, ended)
+            yield from _open_runs(frame.payload, ended_runs)
 
 
 def _open_runs(payload: bytes, ended: np.ndarray) -> Iterator[tuple[int, bytes]]:

@@ -115,11 +115,11 @@ class _Copy:
     def _among(self, process: int, ids: np.ndarray) -> np.ndarray:
         if self._ids is None:
             return np.ones(len(ids), np.bool_)
-        wanted = self._ids.get(process)
-        if wanted is None or not len(wanted):
+        numbers = self._ids.get(process)
+        if numbers is None or not len(numbers):
             return np.zeros(len(ids), np.bool_)
-        at = np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)
-        return np.asarray(wanted[at] == ids)
+        at = np.minimum(np.searchsorted(numbers, ids), len(numbers) - 1)
+        return np.asarray(numbers[at] == ids)
 
     # ------------------------------------------------------------------ first pass
     def look_at(self, source: ProcessLog) -> None:
@@ -155,7 +155,7 @@ class _Copy:
         redact = RecordRedaction(self._redaction, self._paths, self._text_tensor)
         reader, log = SegmentedLog(source), LogSegments(target)
         losses: dict[str, int] = {}
-        removed: dict[str, int] = {}
+        oldest: dict[str, int] = {}
         end: bytes | None = None
         before = self.left_out
         try:
@@ -166,7 +166,7 @@ class _Copy:
                     if frame.kind == log_file.DROPPED:
                         losses = _losses(decode_msgpack(frame.payload))
                     elif frame.kind == log_file.REMOVED:
-                        removed = _losses({OLDEST: decode_msgpack(frame.payload)[1]})
+                        oldest = _losses({OLDEST: decode_msgpack(frame.payload)[1]})
                     elif frame.kind == log_file.END:
                         end = frame.payload
                     elif frame.kind == log_file.BLOB:
@@ -179,7 +179,7 @@ class _Copy:
                     self.damage.append(f'{name}: record at byte {offset} cannot be read: {error}')
             if self.left_out > before:
                 losses[TRIMMED] = losses.get(TRIMMED, 0) + self.left_out - before
-            if losses := {**losses, **removed}:
+            if losses := {**losses, **oldest}:
                 log.file.append(log_file.frame(log_file.DROPPED, msgpack.packb(losses)))
             if end is not None:
                 log.file.append(log_file.frame(log_file.END, end))

@@ -117,16 +117,16 @@ class _EventFile:
             self._write({**common, 'ph': 'e', 'ts': end * 1e6})
 
     def _end(self, stack: list[_OpenCall]) -> None:
-        ended = stack.pop()
-        call, pid = ended.call, self._pids.get(ended.call.process, ended.call.process)
+        span = stack.pop()
+        call, pid = span.call, self._pids.get(span.call.process, span.call.process)
         if stack:
-            stack[-1].end = max(stack[-1].end, ended.end)
+            stack[-1].end = max(stack[-1].end, span.end)
         run = call.process, call.run
-        self._run_ends[run] = max(self._run_ends.get(run, 0.0), ended.end)
+        self._run_ends[run] = max(self._run_ends.get(run, 0.0), span.end)
         self._name_thread(pid, call.thread)
         how = status(call)
         event = {'ph': 'X', 'cat': call.site.kind, 'name': call.label, 'pid': pid, 'tid': call.thread,
-                 'ts': call.started * 1e6, 'dur': (ended.end - call.started) * 1e6, 'args': _arguments(call, how)}
+                 'ts': call.started * 1e6, 'dur': (span.end - call.started) * 1e6, 'args': _arguments(call, how)}
         self._write({**event, 'cname': _COLORS[how]} if how in _COLORS else event)
 
     def _write_arrows(self, call: CallRecord) -> None:

@@ -119,7 +119,7 @@ class FunctionCodes:
         """
         site = self._site = call.site
         self._imports = []
-        held = HeldFunction.of(self._trace.call_state(call.number))
+        function = HeldFunction.of(self._trace.call_state(call.number))
         definition = _definition_of(site)
         name = _path_in_module(site, definition)
         why = _obstacle(site, name)
@@ -127,16 +127,16 @@ class FunctionCodes:
             raise CommandError(f'{one_line(site.function, 60)} cannot be imported: {why}. --with-source puts its recorded '
                                'source into the file: read it before you run it')
         if why:
-            return self._with_recorded_source(site, held)
-        folder, module, is_main = self._place(site.filename, held.module)
+            return self._with_recorded_source(site, function)
+        folder, module, is_main = self._place(site.filename, function.module)
         if is_library_module(module):
             raise CommandError(f'{one_line(site.function, 60)} is of the Python library: a generated file calls functions '
                                'of the program only')
         remarks = _main_remarks(site.filename, self._trace.source(site.filename)) if is_main else ()
         if remarks and self._with_source and '.' not in name:
-            return self._with_recorded_source(site, held)   # importing the program would run it
+            return self._with_recorded_source(site, function)       # importing the program would run it
         inputs = len(call.inputs)
-        if held.partial is None:
+        if function.partial is None:
             _refuse_misfit(site, definition, inputs)
         first, *rest = name.split('.')
         own = self._own_name(first, (folder, module))
@@ -144,8 +144,9 @@ class FunctionCodes:
         code = FunctionCode('.'.join([own, *rest]), imports, assignment,
                             '' if folder in _INSTALLED or 'site-packages' in folder else folder,
                             parameters=_parameters(site, definition, inputs), remarks=remarks)
-        code = self._of_partial(code, held) if held.partial is not None else _of_object(code, site, definition, inputs)
-        return replace(self._with_object(code, held), before=tuple(self._restored(held, module)))
+        code = self._of_partial(code, function) if function.partial is not None else _of_object(
+            code, site, definition, inputs)
+        return replace(self._with_object(code, function), before=tuple(self._restored(function, module)))
 
     def _restored(self, held: HeldFunction, module: str) -> Iterator[str]:
         """Statements that put random generators of the function's module into their states."""
@@ -189,13 +190,13 @@ class FunctionCodes:
         return replace(code, expression=f'functools.partial({", ".join([code.expression, *texts])})', name=code.expression,
                        imports=('import functools', *code.imports, *self._imports), parameters=())
 
-    def _with_object(self, code: FunctionCode, held: HeldFunction) -> FunctionCode:
+    def _with_object(self, code: FunctionCode, function: HeldFunction) -> FunctionCode:
         """The code, with the object that it is called on where the trace has it."""
-        if not code.fixture or held.owner is None:
+        if not code.fixture or function.owner is None:
             return code
         self._writer.missing.clear()
         try:
-            text = self._writer.object_text(held.owner)
+            text = self._writer.object_text(function.owner)
         except UnknownValueError:
             return code
         names = ', '.join(f'{code.fixture}.{name}' for name in self._writer.missing)

@@ -91,11 +91,11 @@ def write_html_page(job: ExportJob) -> Written:
     file.write('<section>' + element('h2', 'Calls') + _search_bar() + '\n')
     room, undrawn = {True: _PICTURES, False: _PICTURES}, 0
     for number, call in enumerate(calls, 1):
-        failed = status(call) in ('error', 'nan')
+        is_bad = status(call) in ('error', 'nan')
         drawn = load_pictures(call)
-        pictures = call_pictures(drawn) if room[failed] > 0 else Html()
+        pictures = call_pictures(drawn) if room[is_bad] > 0 else Html()
         undrawn += bool(drawn and not pictures)
-        room[failed] -= len(pictures)
+        room[is_bad] -= len(pictures)
         file.write(_card(load_call(call), pictures) + '\n')
         if job.calls.progress is not None:
             job.calls.progress(number, len(calls))

@@ -43,14 +43,14 @@ def write_notebook(job: ExportJob) -> Written:
     if path.suffix != '.ipynb':
         raise CommandError(f'{str(path)!r}: a notebook ends in .ipynb, such as -o {path.stem}.ipynb')
     file = job.files.text()
-    cases, refused = collect_cases(job, RESERVED)
+    cases, refusals = collect_cases(job, RESERVED)
     remarks = tuple(dict.fromkeys(remark for case in cases for remark in case.shape.function.remarks))
     cells = [*_beginning(cases, job, remarks), *(cell for case in cases for cell in _cells_of(case))]
     for number, cell in enumerate(cells):
         cell['id'] = f'cell-{number}'
     json.dump({'cells': cells, 'metadata': _METADATA, 'nbformat': 4, 'nbformat_minor': 5}, file, indent=1)
     file.write('\n')
-    return Written(len(cases), skipped=len(refused), remarks=(*remarks, *refused[:1]))
+    return Written(len(cases), skipped=len(refusals), remarks=(*remarks, *refusals[:1]))
 
 
 def _beginning(cases: Sequence[RecordedCase], job: ExportJob, remarks: Sequence[str]) -> Iterator[dict[str, Any]]:

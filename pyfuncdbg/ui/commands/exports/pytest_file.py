@@ -168,12 +168,12 @@ def _test(shape: CaseShape, group: Sequence[RecordedCase], names: set[str]) -> s
     lines += [f'    {line}' for line in shape.function.before]
     if shape.function.object_text:
         lines.append(f'    {shape.function.fixture} = {shape.function.object_text}')
-    called = f'{shape.function.expression}({", ".join(_filled(shape.arguments, "in", one))})'
+    expression = f'{shape.function.expression}({", ".join(_filled(shape.arguments, "in", one))})'
     if shape.error:
-        return '\n'.join([*lines, *_raising(shape.error, called, group)])
+        return '\n'.join([*lines, *_raising(shape.error, expression, group)])
     expected = ', '.join(_filled(shape.expected, 'out', one))
     cast = ', cast=True' if shape.tensors else ''           # as the framework does with what is no tensor
-    return '\n'.join([*lines, f'    result = {called}', f'    check(result, [{expected}]{cast})'])
+    return '\n'.join([*lines, f'    result = {expression}', f'    check(result, [{expected}]{cast})'])
 
 
 def _parameters(shape: CaseShape, group: Sequence[RecordedCase]) -> list[str]:

@@ -27,15 +27,15 @@ def random_states(state: CallState, source: str) -> dict[str, np.ndarray]:
     """
     if 'random' not in source or not isinstance(state.generators, Mapping):
         return {}
-    found = {}
+    states = {}
     for module, read in (('numpy.random', _of_numpy), ('random', _of_python)):
         try:
             words = read(state.generators[module])
         except (KeyError, TypeError, ValueError, IndexError):
             continue
         if words is not None and words.size == _WORDS + 1:
-            found[module] = words
-    return found
+            states[module] = words
+    return states
 
 
 def _of_numpy(state: Any) -> np.ndarray | None:

@@ -157,21 +157,21 @@ def collect_cases(job: ExportJob, reserved: Sequence[str],
         CommandError: None of the calls can be made again; of a single one the reason.
     """
     cases: list[RecordedCase] = []
-    refused: list[str] = []
-    chosen = list(job.calls)
+    refusals: list[str] = []
+    calls = list(job.calls)
     with ValueArchive(job.files.binary(job.files.path.with_suffix('.npz'))) as archive:
         codes = FunctionCodes(job.calls.trace, reserved, archive.add_unnamed, with_source=job.with_source)
-        for call in chosen:
+        for call in calls:
             try:
                 values = values_of_case(call, codes)
                 cases.append(stored_case(call, values if change is None else change(call, values), archive))
             except CommandError as error:
-                if len(chosen) == 1:
+                if len(calls) == 1:
                     raise
-                refused.append(str(error))
+                refusals.append(str(error))
     if not cases:
-        raise CommandError(f'none of the {len(chosen)} calls can be made again. The first of them: {refused[0]}')
-    return cases, refused
+        raise CommandError(f'none of the {len(calls)} calls can be made again. The first of them: {refusals[0]}')
+    return cases, refusals
 
 
 def _refuse_untestable(call: CallRecord) -> None:

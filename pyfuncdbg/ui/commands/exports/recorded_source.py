@@ -121,17 +121,17 @@ class _Definitions:
             names: Names that a function reads.
         """
         waiting = [name for name in names if name in self._statements and name not in self._known]
-        chosen: dict[int, ast.stmt] = {}
+        statements: dict[int, ast.stmt] = {}
         while waiting:
             statement = self._statements[waiting.pop()]
-            if statement.lineno in chosen:
+            if statement.lineno in statements:
                 continue
-            chosen[statement.lineno] = statement
+            statements[statement.lineno] = statement
             self.bound.update(_names_defined(statement))
             read = _free_names(statement, '')
             self.read.update(read)
             waiting += [name for name in read if name in self._statements and name not in self._known]
-        return tuple(self._text(chosen[line]) for line in sorted(chosen))
+        return tuple(self._text(statements[line]) for line in sorted(statements))
 
     def _text(self, statement: ast.stmt) -> str:
         decorators = getattr(statement, 'decorator_list', [])
@@ -150,10 +150,10 @@ def _names_defined(statement: ast.stmt) -> list[str]:
 
 def _free_names(function: ast.AST, own: str) -> list[str]:
     """Names that it reads and neither binds nor finds among the builtins, in alphabetical order."""
-    bound, read = {own}, set[str]()
+    bound, names = {own}, set[str]()
     for node in ast.walk(function):
         if isinstance(node, ast.Name):
-            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            (names if isinstance(node.ctx, ast.Load) else bound).add(node.id)
         elif isinstance(node, ast.arg):
             bound.add(node.arg)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -162,7 +162,7 @@ def _free_names(function: ast.AST, own: str) -> list[str]:
             bound |= {(alias.asname or alias.name).partition('.')[0] for alias in node.names}
         elif isinstance(node, ast.ExceptHandler) and node.name:
             bound.add(node.name)
-    return sorted(name for name in read - bound if name not in vars(builtins) and not keyword.iskeyword(name))
+    return sorted(name for name in names - bound if name not in vars(builtins) and not keyword.iskeyword(name))
 
 
 def _bound_by_import(line: str) -> Iterator[str]:

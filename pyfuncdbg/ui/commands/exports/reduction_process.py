@@ -92,16 +92,16 @@ def _answer_of_process(folder: Path, values: CaseValues, failure: str) -> dict[s
     _save(folder / 'inputs.npz', {f'in{slot}': stored_array(value)[0] for slot, value in enumerate(values.inputs)})
     root = str(Path(__file__).parents[4])
     try:
-        done = subprocess.run([sys.executable, '-c', _BOOT, root, str(folder)], stdin=subprocess.DEVNULL,
+        process = subprocess.run([sys.executable, '-c', _BOOT, root, str(folder)], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=_PATIENCE, check=False)
     except subprocess.TimeoutExpired:
         name = sentence(function.expression, 60)
         raise CommandError(f'--shrink: calls of {name} did not return in {_PATIENCE} s') from None
     answer = folder / 'answer.json'
     if not answer.exists():
-        last = done.stderr.decode('utf-8', 'replace').strip().rpartition('\n')[2]
+        last = process.stderr.decode('utf-8', 'replace').strip().rpartition('\n')[2]
         raise CommandError(f'--shrink: the process of {sentence(function.expression, 60)} ended with exit code '
-                           f'{done.returncode}: {sentence(last, 200)}')
+                           f'{process.returncode}: {sentence(last, 200)}')
     found: dict[str, Any] = json.loads(answer.read_text(encoding='utf-8'))
     return found
 

@@ -21,7 +21,7 @@ def write_tensor_archive(calls: ExportedCalls, file: IO[bytes]) -> tuple[int, in
     Returns:
         How many arrays were written, and how many tensors have no values in the trace or none that .npy can hold.
     """
-    written = missing = 0
+    count = missing = 0
     is_one = calls.chosen is not None and len(calls.chosen) == 1
     with zipfile.ZipFile(file, 'w', zipfile.ZIP_DEFLATED) as archive:
         for call in calls:
@@ -37,5 +37,5 @@ def write_tensor_archive(calls: ExportedCalls, file: IO[bytes]) -> tuple[int, in
                         continue
                     with archive.open(f'{prefix}{side}{slot}.npy', 'w', force_zip64=True) as entry:
                         np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
-                    written += 1
-    return written, missing
+                    count += 1
+    return count, missing

@@ -109,12 +109,12 @@ def tensor_difference_text(tensor: TensorDifference) -> Text:
     one, two = (one_line(side, _LONGEST) for side in tensor.texts)
     if tensor.value is None:
         return text.append(f'  {tensor.kind} {one} | {two}')
-    found = tensor.value
-    index = f'[{", ".join(map(str, found.first))}]' if found.first else 'value'
-    text.append(f'  {count(found.elements, "element")} of {found.size:,}, first {index}  {one} | {two}')
-    if found.ulp is not None and found.ulp <= _MOST_ULP:
-        text.append(f'  at most {found.ulp:,} ULP')
-    return text.append(f'  relative {value(found.relative, 3)}') if found.relative is not None else text
+    difference = tensor.value
+    index = f'[{", ".join(map(str, difference.first))}]' if difference.first else 'value'
+    text.append(f'  {count(difference.elements, "element")} of {difference.size:,}, first {index}  {one} | {two}')
+    if difference.ulp is not None and difference.ulp <= _MOST_ULP:
+        text.append(f'  at most {difference.ulp:,} ULP')
+    return text.append(f'  relative {value(difference.relative, 3)}') if difference.relative is not None else text
 
 
 def _later(difference: TraceDifference, options: ConsoleOptions) -> RenderableType:
