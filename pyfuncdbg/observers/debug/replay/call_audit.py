@@ -84,28 +84,28 @@ class CallAudit:
             CommandError: The call cannot be replayed.
         """
         observers = [self._observer() for _ in range(_EXECUTIONS)]
-        results = [self._execute(observer) for observer in observers]
-        first, first_observer = results[0], observers[0]
+        results = [self._execute(one) for one in observers]
+        first, observer = results[0], observers[0]
         difference = next((text for result in results[1:] if (text := outcome_difference(first, result))), '')
-        findings = [*self._of_inputs(first_observer), *self._of_state(first_observer, first), *self._of_generators(first_observer),
+        findings = [*self._of_inputs(observer), *self._of_state(observer, first), *self._of_generators(observer),
                     *self._of_output(first)]
         # The first number of a generator of eager ops without a seed is a new one each time.
-        unseeded = bool(first_observer.drawn) and (self._state.generators is None or (bool(difference) and 'ops' in first_observer.drawn))
+        unseeded = bool(observer.drawn) and (self._state.generators is None or (bool(difference) and 'ops' in observer.drawn))
         if unseeded:
             self._remark('not known whether it is deterministic otherwise: its generators had no state that was recorded')
             difference = ''
-        on_time = list(self._of_clock(first_observer, difference))
+        on_time = list(self._of_clock(observer, difference))
         if difference and not on_time:
             findings.append(self._finding('not deterministic', 'the result', f'two executions: {difference}'))
         findings += on_time
         if not difference:
-            findings += self._of_thread(first_observer, first)
+            findings += self._of_thread(observer, first)
             if other is not None and not unseeded:
-                findings += self._of_order(first_observer, first, other)
+                findings += self._of_order(observer, first, other)
         if not difference and not on_time and not unseeded and not any(
                 finding.label == 'depends on thread' for finding in findings):
-            findings += self._of_recording(first, bool(first_observer.drawn))
-        return AuditedCall(tuple(findings), tuple(self._remarks), tuple(self._files), self._reads(first_observer))
+            findings += self._of_recording(first, bool(observer.drawn))
+        return AuditedCall(tuple(findings), tuple(self._remarks), tuple(self._files), self._reads(observer))
 
     def _observer(self, **options: Any) -> ExecutionObserver:
         return ExecutionObserver(self._load_host(self._call.site.host).to_numpy, **options)
