@@ -90,7 +90,8 @@ class CallAudit:
         findings = [*self._of_inputs(observer), *self._of_state(observer, first), *self._of_generators(observer),
                     *self._of_output(first)]
         # The first number of a generator of eager ops without a seed is a new one each time.
-        unseeded = bool(observer.drawn) and (self._state.generators is None or (bool(difference) and 'ops' in observer.drawn))
+        is_new_seed = bool(difference) and 'ops' in observer.drawn
+        unseeded = bool(observer.drawn) and (self._state.generators is None or is_new_seed)
         if unseeded:
             self._remark('not known whether it is deterministic otherwise: its generators had no state that was recorded')
             difference = ''
