@@ -51,7 +51,7 @@ class TorchAttachment:
             self._ops.install(self._patches)
             LibraryKernels(torch_parts, host, self._calls, links).install(self._patches)
             AutogradFunctions(torch_parts, host, self._calls, links).install(self._patches)
-            BackwardFunctions(torch_parts, host, self._calls).install(self._patches)
+            BackwardFunctions(torch_parts, host, self._calls, runs).install(self._patches)
             self._passes.install(self._patches)
             ModuleRuns(torch_parts, host, self._calls, runs, self._passes.forward.enter).install(self._patches)
             self._passes.forward.enter()

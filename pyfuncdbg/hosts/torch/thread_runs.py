@@ -2,12 +2,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, Protocol
 
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.torch.host import TorchHost
+
+
+class StepMaker(Protocol):
+    """Maker of the steps of a backward pass."""
+
+    def make_step(self, node: Any, gradients: Sequence[Any], compute: Callable[..., Any]) -> Any:
+        """Make the step of a node in Python, around what computes it."""
 
 
 class ThreadRuns:
@@ -31,12 +39,17 @@ class ThreadRuns:
         run: Run | None = getattr(self._thread, 'run', None)
         return run if run is not None else self.eager.of_thread()
 
+    @property
+    def steps(self) -> StepMaker | None:
+        """The steps of the innermost pass of this thread, if they are watched."""
+        return getattr(self._thread, 'steps', None)
+
     @contextmanager
-    def within(self, run: Run) -> Iterator[None]:
-        """A block whose calls belong to a run."""
-        outer = getattr(self._thread, 'run', None)
-        self._thread.run = run
+    def within(self, run: Run, steps: StepMaker | None = None) -> Iterator[None]:
+        """A block whose calls belong to a run, and are within the steps of a pass if that is one."""
+        outer = getattr(self._thread, 'run', None), getattr(self._thread, 'steps', None)
+        self._thread.run, self._thread.steps = run, steps
         try:
             yield
         finally:
-            self._thread.run = outer
+            self._thread.run, self._thread.steps = outer

@@ -1,21 +1,17 @@
 """PyTorch, imported once for all tests that need it, and programs that are recorded in a process of their own."""
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from seen_calls import Seen
+from torch_programs import PROGRAMS, Record, Recorded, run_command
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.record.trace import Trace
-
-PROGRAMS = Path(__file__).parent / 'programs'
 
 
 @pytest.fixture(scope='session')
@@ -37,31 +33,6 @@ def seen(torch: Any) -> Iterator[Seen]:
             hooks.remove(hook)
 
 
-class Recorded(NamedTuple):
-    """A program that was recorded.
-
-    Attributes:
-        out, err: What it printed, and the report.
-        trace: The recording.
-        folder: Of the recording.
-    """
-
-    out: str
-    err: str
-    trace: Trace
-    folder: Path
-
-
-Record = Callable[..., Recorded]
-
-
-def run_command(*words: str, typed: str = '', cwd: Path, timeout: int = 100) -> subprocess.CompletedProcess[str]:
-    """Run a command of pyfuncdbg in a process of its own."""
-    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path), 'COLUMNS': '160', 'PYTHONDONTWRITEBYTECODE': '1'}
-    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', *words], input=typed, capture_output=True, text=True, cwd=cwd,
-                          env=environment, timeout=timeout, check=False)
-
-
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
     """Records a program of `programs`, or one given as text."""
@@ -75,8 +46,3 @@ def record(tmp_path: Path) -> Record:
         assert done.returncode == 0, done.stdout + done.stderr
         return Recorded(done.stdout, done.stderr, Trace.open(folder), folder)
     return recorded
-
-
-def plain_output(program: str) -> str:
-    """What a program of `programs` prints when nobody watches."""
-    return (PROGRAMS / program).with_suffix('.plain.out').read_text()

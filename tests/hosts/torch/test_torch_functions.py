@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from seen_calls import Seen
+from torch_programs import PROGRAMS, Record, plain_output, run_command
 
 import pyfuncdbg
-
-from conftest import PROGRAMS, Record, plain_output, run_command  # isort: skip
 
 pytestmark = pytest.mark.torch
 

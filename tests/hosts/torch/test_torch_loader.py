@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 from seen_calls import Seen
+from torch_programs import PROGRAMS, Record, plain_output
 
 import pyfuncdbg
 from pyfuncdbg.observers.record.recorder import Recorder
-
-from conftest import PROGRAMS, Record, plain_output  # isort: skip
 
 pytestmark = pytest.mark.torch
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from seen_calls import Seen
+from torch_programs import Record, plain_output
 
 import pyfuncdbg
-
-from conftest import Record, plain_output  # isort: skip
 
 pytestmark = pytest.mark.torch
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from torch_programs import Record
 
 import pyfuncdbg
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import Outputs, hooks
-
-from conftest import Record  # isort: skip
 
 pytestmark = pytest.mark.torch
 
@@ -148,7 +147,7 @@ def test_the_mode_ends_with_the_last_hook_and_below_a_mode_of_the_program(torch:
 
 
 def test_check_finds_the_backward_that_is_wrong(tmp_path: Any) -> None:
-    from conftest import PROGRAMS, run_command
+    from torch_programs import PROGRAMS, run_command
     done = run_command('run', '--break', 'torch_check.py:16', '--ui', 'prompt', str(PROGRAMS / 'torch_check.py'),
                        cwd=tmp_path, typed='check\nc\n')
     lines = [line for line in done.stderr.splitlines() if 'BAD' in line or ' OK' in line]

@@ -6,10 +6,9 @@ import traceback
 from typing import Any
 
 import pytest
+from torch_programs import Record, plain_output, run_command
 
 import pyfuncdbg
-
-from conftest import Record, plain_output, run_command  # isort: skip
 
 pytestmark = pytest.mark.torch
 
@@ -106,10 +105,10 @@ def test_a_result_that_is_no_tensor_stays_what_it_is(torch: Any) -> None:
     ('ni Square', ['autograd.Function', 'Square.forward']),
     ('lp', ['Square_grad', 'Mul_grad']),
     ('pt a_grad:0', ['min 4  max 4']),
-    ('call 4', ['in 0 g  float32']),
+    ('call 5', ['in 0 g  float32']),
     ('health', ['0 findings']),
     ('replay 1', ['SAME  bit for bit']),
-    ('replay 4', ['what forward had kept for backward is not in a trace']),
+    ('replay 5', ['what forward had kept for backward is not in a trace']),
 ])
 def test_commands_on_a_trace(record: Record, tmp_path: Any, command: str, words: list[str]) -> None:
     recorded = record('torch_tape.py')

@@ -54,10 +54,10 @@ class AutogradFunctions:
             if called is None:                  # also that of an op, whose kernel was called within
                 result = original(*args, **kwargs)
                 if (op_call := links.take_op_call()) is not None:
-                    link(result, op_call)
+                    link(result, op_call, args)
                 return result
             try:
-                return calls.make(called, original, args, kwargs, links.link_function)
+                return calls.make(called, original, args, kwargs, partial(links.link_function, args))
             except BaseException as error:
                 error.__traceback__ = without_own_frames(error.__traceback__)
                 raise

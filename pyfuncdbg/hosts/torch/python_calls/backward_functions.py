@@ -13,17 +13,20 @@ from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.autograd_functions import FUNCTION
 from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD, CalledFunction, is_program_function
+from pyfuncdbg.hosts.torch.python_calls.gradient_links import CALL
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 
 class BackwardFunctions:
     """Dispatcher between PyTorch's engine and the program's `backward`."""
 
-    def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls) -> None:
+    def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls, runs: ThreadRuns) -> None:
         self._parts = parts
         self._host = host
         self._calls = calls
+        self._runs = runs
         self._called: weakref.WeakKeyDictionary[type, CalledFunction | None] = weakref.WeakKeyDictionary()
 
     def install(self, patches: Patches) -> None:
@@ -33,7 +36,8 @@ class BackwardFunctions:
         patches.replace(node, 'apply', self._replace_apply(node.apply))
 
     def _replace_apply(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        calls, called_by_class, is_compiling = self._calls, self._called, self._calls.is_compiling
+        calls, runs, called_by_class, bind = self._calls, self._runs, self._called, original.__get__
+        is_compiling = self._calls.is_compiling
 
         def apply(node: Any, *gradients: Any) -> Any:
             if is_compiling() or not calls.watched:
@@ -43,10 +47,14 @@ class BackwardFunctions:
                 called = called_by_class[kind]
             except KeyError:
                 called = called_by_class[kind] = self._new_called(kind)
-            if called is None:
+            steps = runs.steps
+            if called is None and (steps is None or CALL not in node.metadata):
                 return original(node, *gradients)
+
+            def compute(*inputs: Any) -> Any:
+                return calls.make(called, bind(node), inputs, {}) if called is not None else original(node, *inputs)
             try:
-                return calls.make(called, original.__get__(node), gradients, {})
+                return compute(*gradients) if steps is None else steps.make_step(node, gradients, compute)
             except BaseException as error:
                 error.__traceback__ = without_own_frames(error.__traceback__)
                 raise

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import Frame
@@ -17,12 +18,14 @@ class ForwardCall(NamedTuple):
         number: Its id.
         name, op_type: Of its site.
         line: Of the program.
+        places: Which of the arguments are tensors: of these the node has gradients. None if all are.
     """
 
     number: int
     name: str
     op_type: str
     line: Frame | None
+    places: tuple[int, ...] | None = None
 
 
 class GradientLinks:
@@ -40,13 +43,16 @@ class GradientLinks:
         last: ForwardCall | None = self._thread.__dict__.pop('last', None)
         return last
 
-    def link_function(self, call: int, site: Any, result: Any) -> None:
+    def link_function(self, args: Sequence[Any], call: int, site: Any, result: Any) -> None:
         """Note in the backward node of an `autograd.Function`'s result which call it differentiates."""
-        link(result, ForwardCall(call, site.name, site.op_type, site.stack[-1] if site.stack else None))
+        link(result, ForwardCall(call, site.name, site.op_type, site.stack[-1] if site.stack else None), args)
 
 
-def link(result: Any, forward: ForwardCall) -> None:
-    """Note a call in the backward node of its result, if that has one."""
+def link(result: Any, forward: ForwardCall, args: Sequence[Any]) -> None:
+    """Note a call in the backward node of its result, if that has one; `args` are the arguments of the node's function."""
+    places = tuple([i for i, value in enumerate(args) if hasattr(value, 'grad_fn')])
+    if len(places) < len(args):
+        forward = forward._replace(places=places)
     for value in result if isinstance(result, (list, tuple)) else (result,):
         node = getattr(value, 'grad_fn', None)
         if node is not None:

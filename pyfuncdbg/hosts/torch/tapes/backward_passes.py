@@ -98,7 +98,7 @@ class BackwardPasses:
 
         def whole(*_: Any) -> Sequence[Any]:
             try:
-                with self._runs.within(run):
+                with self._runs.within(run, steps):
                     result = original(tuple(targets), *args, **kwargs)
             finally:
                 if steps is not None:

@@ -12,6 +12,8 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
+from pyfuncdbg.hosts.torch.python_calls.gradient_links import CALL, ForwardCall
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import GradientGraph
 from pyfuncdbg.hosts.torch.tapes.step_sites import StepSites
 
@@ -33,6 +35,7 @@ class PassSteps:
         self._name_leaf = name_leaf
         self._calls: dict[Any, int] = {}
         self._handles: list[Any] = []
+        self._made: set[Any] = set()         # by `make_step`
         self._ended = 0
         self.reached: set[int] = set()
 
@@ -52,11 +55,38 @@ class PassSteps:
 
     def sources_of(self, node: Any) -> list[_Flow]:
         """The calls so far that add to the gradient which a node gets."""
-        calls = self._calls
-        return [(calls[source], slot) for source, slot in self._graph.incoming.get(node, ()) if source in calls]
+        calls, made = self._calls, self._made
+        return [(calls[source], slot if source not in made else argument_place(source, slot))
+                for source, slot in self._graph.incoming.get(node, ()) if source in calls]
+
+    def make_step(self, node: Any, gradients: Sequence[Any], compute: Callable[..., Any]) -> Any:
+        """Make the step of a node in Python, around the call of its function.
+
+        Args:
+            node: A node of the graph, or of another one.
+            gradients: Of the outputs.
+            compute: Computes those of the inputs, which it returns.
+        """
+        if node not in self._graph.incoming or not hooks.gradient:
+            return compute(*gradients)
+        flows = self.sources_of(node)
+        site, forward = self._sites.step_site(node, tuple([slot for _, slot in flows]))
+
+        def differentiated(*inputs: Any) -> Sequence[Any]:
+            call = current.get()
+            if call is not None and call.site is site:
+                self._calls[node] = call.id
+            return output_list(compute(*inputs))
+
+        self._made.add(node)
+        outputs = invoke(site, differentiated, self._run, list(gradients), forward, [call for call, _ in flows])
+        self._ended = perf_counter_ns()
+        return outputs.raw if type(outputs) is ResultList else tuple(outputs)
 
     def _after_step(self, node: Any) -> Callable[..., Any]:
         def step(gradients: Any, incoming: Any) -> Any:
+            if node in self._made:
+                return None
             flows = self.sources_of(node)
             site, forward = self._sites.step_site(node, tuple([slot for _, slot in flows]))
             if hooks.is_ignored(site):
@@ -91,6 +121,13 @@ class PassSteps:
         """Make the call that reports the gradient of a source; gives it back, or what a hook has put in its place."""
         site: CallSite = self._sites.source_site(name, tensor, tuple([slot for _, slot in flows]), attrs)
         return invoke(site, _unchanged, self._run, [gradient], 0, [call for call, _ in flows])
+
+
+def argument_place(node: Any, slot: int) -> int:
+    """The argument of a function whose gradient is an output of its node."""
+    forward: ForwardCall | None = node.metadata.get(CALL)
+    places = forward.places if forward is not None else None
+    return places[slot] if places is not None and slot < len(places) else slot
 
 
 def _is_same(one: Any, other: Any) -> bool:
