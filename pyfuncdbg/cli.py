@@ -134,7 +134,8 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
         return screen
     _debug(options)
     _tell_at_exit(options)
-    recorded_program.begin(path, program.argv, **recorded_program.recorder_options(options, budget))
+    recorded_program.begin(path, program.argv, draws_report=not options.quiet,
+                           **recorded_program.recorder_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
 
@@ -235,7 +236,8 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     from pyfuncdbg.ui.inspector.hosting.host import take_terminal
     take_terminal()
     _debug(options)
-    recorded_program.begin(path, program.argv, **recorded_program.recorder_options(options, budget), report=False)
+    recorded_program.begin(path, program.argv, inspected=True, draws_report=False,
+                           **recorded_program.recorder_options(options, budget))
     if options.breaks:
         recorded_program.note_unhit()
     if options.against is not None:

@@ -22,6 +22,7 @@ def _run() -> argparse.ArgumentParser:
     parser = _new_parser('run', 'Run a program as python would, and record every wrapped call. The report goes to stderr.',
                      usage='pyfuncdbg run [options] (SCRIPT | -m MODULE) [ARGS ...]')
     add_recording_options(parser)
+    parser.add_argument('-q', '--quiet', action='store_true', help='no report at the end')
     parser.add_argument('--signal', action='store_true', help='SIGUSR1 switches the recording off and on again')
     parser.add_argument('--live', action='store_true',
                         help='show calls, rates, memory and health on the full screen while the program runs')

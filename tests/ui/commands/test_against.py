@@ -89,7 +89,7 @@ CASES = [
 
 def run(folder: Path, *words: str, host: str = 'own', stdin: str = '') -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, 'PYTHONPATH': str(ROOT), 'COLUMNS': '200', 'TF_CPP_MIN_LOG_LEVEL': '3'}
-    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', *words, host], cwd=folder, text=True, input=stdin,
+    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '-q', *words, host], cwd=folder, text=True, input=stdin,
                           capture_output=True, check=False, env=environment)
 
 

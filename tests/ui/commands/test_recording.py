@@ -59,3 +59,12 @@ def test_a_mistake_leaves_no_folder(tmp_path: Path) -> None:
                           cwd=tmp_path, capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
     assert done.returncode == 2 and 'bad condition' in done.stderr
     assert list(tmp_path.glob('*.pfd')) == []
+
+
+def test_quiet_leaves_stderr_to_the_program(tmp_path: Path) -> None:
+    (tmp_path / 'said.py').write_text('import sys\nprint("out")\nprint("err", file=sys.stderr)\n')
+    for option in ('-q', '--quiet'):
+        done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', option, 'said.py'], cwd=tmp_path, text=True,
+                              env=ENVIRONMENT, capture_output=True, check=True)
+        assert (done.stdout, done.stderr) == ('out\n', 'err\n')
+    assert {path.name for path in tmp_path.glob('*.pfd')} == {'said.pfd', 'said-2.pfd'}

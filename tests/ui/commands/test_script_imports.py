@@ -61,7 +61,7 @@ def launcher(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
 def both(folder: Path, launcher: tuple[str, ...], *target: str, **environment: str) -> str:
     """What a program prints, which is the same under both."""
     plain = ran(folder, *target, **environment)
-    ours = ran(folder, *launcher, *target, **environment)
+    ours = ran(folder, *launcher, '--quiet', *target, **environment)
     assert (ours.stdout, ours.returncode) == (plain.stdout, plain.returncode), ours.stderr
     assert plain.returncode == 0, plain.stderr
     return plain.stdout

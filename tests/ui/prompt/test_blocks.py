@@ -32,7 +32,7 @@ def model(folder: Path) -> str:
 
 
 def at_terminal(folder: Path, **environment: str) -> Terminal:
-    return Terminal(folder, '-m', 'pyfuncdbg', 'run', '--break', 'twice', model(folder), environment=environment)
+    return Terminal(folder, '-m', 'pyfuncdbg', 'run', '-q', '--break', 'twice', model(folder), environment=environment)
 
 
 @pytest.mark.parametrize('term', ['xterm', 'dumb'])
@@ -99,7 +99,7 @@ def test_an_alias_of_two_commands_and_tab_within_a_block(tmp_path: Path) -> None
 
 def run(folder: Path, *options: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
     stdin = {'stdin': subprocess.DEVNULL} if given is None else {'input': given}
-    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--break', 'twice', *options, model(folder)],
+    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--quiet', '--break', 'twice', *options, model(folder)],
                           cwd=folder, text=True, timeout=60, env=dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='120'),
                           capture_output=True, **stdin)  # type: ignore[call-overload]
 

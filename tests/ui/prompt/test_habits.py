@@ -131,7 +131,7 @@ OTHERS: tuple[Trial, ...] = (
 
 def start(folder: Path) -> Terminal:
     (folder / 'habits.py').write_text(PROGRAM)
-    return Terminal(folder, '-m', 'pyfuncdbg', 'run', '--break', 'norm', 'habits.py')
+    return Terminal(folder, '-m', 'pyfuncdbg', 'run', '-q', '--break', 'norm', 'habits.py')
 
 
 def carry_out(user: Terminal, trials: tuple[Trial, ...]) -> None:

@@ -45,7 +45,7 @@ def test_a_megabyte_is_pasted_at_a_terminal(tmp_path: Path, way: str, brackets: 
             if way == 'dumb':
                 pane.type('export TERM=dumb')
             pane.python('-m', 'pyfuncdbg', *(['connect', str(program.process.pid)] if program is not None else
-                                             ['run', '--ui', 'prompt', '--break', 'double', 'script.py']))
+                                             ['run', '-q', '--ui', 'prompt', '--break', 'double', 'script.py']))
             pane.until('(pfd)')
             pane.paste('p 1 + 1 ' * 125_000, brackets=brackets)
             if way == 'dumb':
@@ -65,7 +65,7 @@ def test_a_megabyte_is_pasted_at_a_terminal(tmp_path: Path, way: str, brackets: 
 @pytest.mark.parametrize('line', list(LINES))
 def test_a_megabyte_comes_from_a_pipe(tmp_path: Path, line: str) -> None:
     (tmp_path / 'script.py').write_text(SOURCE)
-    words = [sys.executable, '-m', 'pyfuncdbg', 'run', '--ui', 'prompt', '--break', 'double', 'script.py']
+    words = [sys.executable, '-m', 'pyfuncdbg', 'run', '-q', '--ui', 'prompt', '--break', 'double', 'script.py']
     said = subprocess.run(words, input=f'{LINES[line]}\np 20 + 22\n{LINES[line]}', cwd=tmp_path, capture_output=True,
                           text=True, env=environment(tmp_path), timeout=60)
     assert said.returncode == 0 and said.stdout == '[0. 2. 4.]\n', said.stderr[-500:]
@@ -118,7 +118,7 @@ def test_of_keys_without_a_pause_those_that_are_too_many_are_left_out_to_the_end
 def test_a_megabyte_is_pasted_into_the_inspector(tmp_path: Path, brackets: bool) -> None:
     (tmp_path / 'script.py').write_text(SOURCE)
     with Pane(tmp_path) as pane:
-        pane.python('-m', 'pyfuncdbg', 'run', '--record', 'trace.pfd', 'script.py')
+        pane.python('-m', 'pyfuncdbg', 'run', '-q', '--record', 'trace.pfd', 'script.py')
         pane.until('trace.pfd', '[0. 2. 4.]')
         pane.python('-m', 'pyfuncdbg', 'open', 'trace.pfd')
         pane.until('q quit')

@@ -27,10 +27,12 @@ for i in range(3):
 '''
 
 
-def run(folder: Path, *options: str, given: str | None = None, source: str = MODEL) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *options: str, given: str | None = None, source: str = MODEL,
+        report: bool = False) -> subprocess.CompletedProcess[str]:
     (folder / 'model.py').write_text(source)
     source_of_commands = {'stdin': subprocess.DEVNULL} if given is None else {'input': given}
-    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', *options, 'model.py'], cwd=folder, text=True,
+    words = [] if report else ['-q']
+    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', *words, *options, 'model.py'], cwd=folder, text=True,
                           timeout=60, env=dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='120'), capture_output=True,
                           **source_of_commands)  # type: ignore[call-overload]
 
@@ -143,7 +145,7 @@ def test_a_call_that_was_made_is_made_again_and_stepped(options: list[str], tmp_
 
 
 def test_a_call_that_was_aborted_is_no_fault_of_its_function(tmp_path: Path) -> None:
-    done = run(tmp_path, '--break', 'twice', given='step\nabort\n')
+    done = run(tmp_path, '--break', 'twice', given='step\nabort\n', report=True)
     assert (done.returncode, done.stdout) == (130, '')
     assert 'call #1 PyFunc[0] was aborted at stop 2\n' in done.stderr and 'the call that was aborted' in done.stderr
     assert 'RunAborted' not in done.stderr and 'library frames' not in done.stderr
@@ -176,7 +178,7 @@ for marked in ({', '.join(functions)}):
 '''
     breaks = [word for name, condition in zip(functions, BYTES, strict=True)
               for word in ('--break', f'{name} if {condition}')]
-    done = run(tmp_path, *breaks, given='p "here"\ncont\n' * len(BYTES), source=source)
+    done = run(tmp_path, *breaks, given='p "here"\ncont\n' * len(BYTES), source=source, report=True)
     assert (done.returncode, done.stdout) == (0, "b'1!'\nb'2!'\n" * len(BYTES))
     assert done.stderr.count('STOPPED') == done.stderr.count('call 2 of node') == len(BYTES) and 'Error' not in done.stderr
     assert [done.stderr.count(f' {name} ') > 0 for name in functions] == [True] * len(BYTES)
@@ -229,7 +231,7 @@ def test_an_error_below_a_line_that_is_the_only_breakpoint(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(('end', 'code', 'printed'), [('cont', 0, '0\n2\n4\n'), ('abort', 130, '0\n')])
 def test_when_the_pipe_ends_the_run_goes_on_or_ends_as_set(end: str, code: int, printed: str, tmp_path: Path) -> None:
-    done = run(tmp_path, '--break', 'twice', '--on-eof', end, given='cont\n')
+    done = run(tmp_path, '--break', 'twice', '--on-eof', end, given='cont\n', report=True)
     assert (done.returncode, done.stdout) == (code, printed)
     assert done.stderr.count('the user is gone') == 1
     assert done.stderr.count('STOPPED') == 2
@@ -301,7 +303,7 @@ def test_ctrl_c_ends_a_program_that_waits_for_commands_that_never_come(tmp_path:
 
 def end_of(tmp_path: Path, program: str) -> str:
     """The line after the report's title, of MODEL and what comes after it."""
-    done = run(tmp_path, source=MODEL + program)
+    done = run(tmp_path, source=MODEL + program, report=True)
     return done.stderr[done.stderr.index('pyfuncdbg  '):].split('\n')[2]
 
 
@@ -330,7 +332,7 @@ def test_the_reports_first_line_says_of_what_a_program_died_whatever_its_calls_d
 
 
 def test_the_report_says_of_what_a_program_died_where_no_call_raised(tmp_path: Path) -> None:
-    done = run(tmp_path, source=MODEL + 'raise ValueError("no\\x1b[2J luck\\nat all")\n')
+    done = run(tmp_path, source=MODEL + 'raise ValueError("no\\x1b[2J luck\\nat all")\n', report=True)
     assert done.returncode == 1
     _, title, _, why, verdict, *_ = done.stderr[done.stderr.index('\npyfuncdbg  '):].split('\n')
     assert title.startswith('pyfuncdbg  1 run') and why == r'The program ended with ValueError: no\x1b[2J luck'

@@ -242,7 +242,7 @@ def test_several_programs_none_and_an_unknown_one(tmp_path: Path) -> None:
 def test_run_listen_wait_begins_at_cont(tmp_path: Path) -> None:
     (tmp_path / 'train.py').write_text(TRAIN)
     env = environment(tmp_path)
-    words = [sys.executable, '-m', 'pyfuncdbg', 'run', '--listen', '--wait', 'train.py', '3']
+    words = [sys.executable, '-m', 'pyfuncdbg', 'run', '-q', '--listen', '--wait', 'train.py', '3']
     with subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           stdin=subprocess.DEVNULL) as process:
         wait_until(lambda: list(tmp_path.glob('pyfuncdbg/*.sock')))
@@ -290,7 +290,7 @@ def test_commands_behind_interrupt_in_a_pipe_wait_for_the_stop(tmp_path: Path) -
 def test_who_connects_while_the_terminal_holds_a_stop_sees_it_and_may_let_it_go_on(tmp_path: Path) -> None:
     (tmp_path / 'train.py').write_text(TRAIN)
     env = environment(tmp_path)
-    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--listen', '--break', 'norm', 'train.py', '3',
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', '--listen', '--break', 'norm', 'train.py', '3',
                   environment=env) as user:
         user.prompt()
         done = subprocess.run(CONNECT, input='p x.shape\nclear all\ncont\n',

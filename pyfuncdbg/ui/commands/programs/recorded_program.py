@@ -91,13 +91,14 @@ def give_up(path: Path) -> None:
         path.rmdir()
 
 
-def begin(path: Path, argv: Sequence[str], *, report: bool = True, **options: Any) -> None:
-    """Record every wrapped call of this process until the interpreter's exit, where the report is drawn.
+def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspected: bool = False, **options: Any) -> None:
+    """Record every wrapped call of this process until the interpreter's exit.
 
     Args:
         path: Folder of the trace, to be made.
         argv: The program's `sys.argv`, which it gets now: the trace says what was run.
-        report: Whether to draw it; the inspector shows the trace itself.
+        draws_report: Whether to draw the report at the exit.
+        inspected: Whether the inspector shows the trace: without one, it raises.
         **options: As for `Recorder`.
 
     On a full disk the program runs unrecorded, and a line says so.
@@ -113,14 +114,14 @@ def begin(path: Path, argv: Sequence[str], *, report: bool = True, **options: An
     try:
         recorder.start()
     except NoRoomError as error:
-        if not report:
+        if inspected:
             raise
         give_up(path)
         say(f'{error}. The program runs unrecorded.')
         await_imports()
         return
     await_imports()
-    owner = os.getpid() if report else 0        # 0 is no process
+    owner = os.getpid() if draws_report else 0        # 0 is no process
     folder, environment = _current_folder(), dict(os.environ)
 
     def finish() -> None:

@@ -239,7 +239,8 @@ def test_a_call_that_did_not_end_is_told_from_one_with_another_value(tmp_path: P
     (tmp_path / 'train.py').write_text(KILLED)
     whole, killed, again = (tmp_path / f'{name}.pfd' for name in ('whole', 'killed', 'again'))
     for path, argument in ((whole, 'whole'), (killed, 'killed'), (again, 'killed')):
-        subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', path.name, 'train.py', argument], cwd=tmp_path,
+        subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '-q', '--record', path.name, 'train.py', argument],
+                       cwd=tmp_path,
                        env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}, capture_output=True, check=False)
     rules = Rules(frozenset({'environment'}))
     found = compared(whole, killed, rules)
@@ -419,7 +420,7 @@ for _ in range(3):
 def test_other_random_numbers_and_other_variables_are_named_as_the_cause(tmp_path: Path) -> None:
     (tmp_path / 'train.py').write_text(DRAWING)
     for name, *arguments in (('one', '1', '2'), ('again', '1', '2'), ('seed', '5', '2'), ('scale', '1', '3')):
-        subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', f'{name}.pfd', 'train.py', *arguments],
+        subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '-q', '--record', f'{name}.pfd', 'train.py', *arguments],
                        cwd=tmp_path, env={'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin'}, capture_output=True, check=True)
     rules, one = Rules(frozenset({'environment'})), tmp_path / 'one.pfd'
     assert compared(one, tmp_path / 'again.pfd', rules).same    # the state of `random`, which nothing draws from, is another

@@ -52,7 +52,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('audit')
     shutil.copy(HERE / 'audit_program.py', folder / 'train.py')
     shutil.copy(HERE / 'audit_module.py', folder / 'audit_module.py')
-    done = python(folder, '-m', 'pyfuncdbg', 'run', '--record', 't.pfd', 'train.py')
+    done = python(folder, '-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', 'train.py')
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -46,7 +46,7 @@ def python(folder: Path, *args: str, **more: Any) -> subprocess.CompletedProcess
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('replay')
     shutil.copy(PROGRAM, folder / 'train.py')
-    done = python(folder, '-m', 'pyfuncdbg', 'run', '--record', 't.pfd', 'train.py')
+    done = python(folder, '-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', 'train.py')
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -279,7 +279,7 @@ if __name__ == '__main__':
 
 def test_names_that_a_script_defines_twice_or_in_a_block_are_those_of_the_call(tmp_path: Path) -> None:
     (tmp_path / 'train.py').write_text(SCRIPT)
-    assert python(tmp_path, '-m', 'pyfuncdbg', 'run', '--record', 't.pfd', 'train.py').returncode == 0
+    assert python(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', 'train.py').returncode == 0
     found = json.loads(python(tmp_path, '-c', REPLAY_ALL, 't.pfd').stdout)
     by_name = {label.partition('[')[0]: (verdict, why) for label, verdict, why, _ in found.values()}
     assert {name: verdict for name, (verdict, _) in by_name.items()} == {

@@ -46,7 +46,7 @@ def _is_python(text: str) -> bool:
 def replays(folder: Path, notebook: str) -> list[list[str]]:
     (folder / 'program.py').write_text(program_of(ROOT / 'notebooks' / notebook))
     environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
-    for args in (['-m', 'pyfuncdbg', 'run', '--record', 't.pfd', 'program.py'], ['-c', REPLAY_ALL]):
+    for args in (['-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', 'program.py'], ['-c', REPLAY_ALL]):
         done = subprocess.run([sys.executable, *args], cwd=folder, env=environment, capture_output=True, text=True,
                               timeout=200, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stderr

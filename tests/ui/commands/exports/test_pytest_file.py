@@ -471,7 +471,8 @@ except Exception:
     pass
 ''')
     env = {'PYTHONPATH': str(Path(pyfuncdbg.__file__).parents[1]), 'TF_CPP_MIN_LOG_LEVEL': '3'}
-    subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', 'real.pfd', 'train.py'], cwd=tmp_path, check=True,
+    subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '-q', '--record', 'real.pfd', 'train.py'], cwd=tmp_path,
+                   check=True,
                    env=env, capture_output=True)
     with Trace.open(tmp_path / 'real.pfd') as opened:
         numbers = [call.number for call in opened.calls(kind='python')]
