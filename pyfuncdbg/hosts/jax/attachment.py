@@ -13,6 +13,7 @@ from pyfuncdbg.hosts.jax.callbacks.callback_dispatch import CallbackDispatch
 from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
 from pyfuncdbg.hosts.jax.callbacks.traced_breakpoints import TracedBreakpoints
+from pyfuncdbg.hosts.jax.doctor.examination import JaxExamination
 from pyfuncdbg.hosts.jax.graph_ops.program_ops import ProgramOps
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import parts
@@ -46,6 +47,10 @@ class JaxAttachment:
         self._lowered.rewrite = self._ops.observed
         self._breakpoints = TracedBreakpoints(jax_parts)
         self._patches = Patches()
+        self._examination = JaxExamination(jax_parts.version, self._lowered) if examine else None
+        if self._examination is not None:
+            self._lowered.on_lowered = self._examination.on_lowered
+            errors.on_surfaced = self._examination.on_surfaced
         try:
             errors.install(self._patches)
             self._lowered.install(self._patches)
@@ -63,7 +68,7 @@ class JaxAttachment:
 
     def facts(self) -> Iterable[Fact]:
         """Facts found by the examination so far."""
-        return ()
+        return self._examination.facts() if self._examination is not None else ()
 
     def remove(self) -> None:
         """Put JAX back as it was. Calls under way end as they began."""

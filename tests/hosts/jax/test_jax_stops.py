@@ -79,5 +79,5 @@ def test_the_limit_of_collectives_is_lifted_or_said(tmp_path: Path, line: str, o
     """A debugger that is there before the backend lifts the limit; the program sees the flags that it has set."""
     done, _ = record(tmp_path, DEVICES.format(line=line), *options, '--ui', 'prompt', typed='threads\nq\n')
     assert done.stdout == '[1.] --xla_force_host_platform_device_count=2\n', done.stderr
-    assert ('XLA ends the process after 40 s' in done.stderr) is warns
+    assert ('XLA ends the process after 60 s' in done.stderr) is warns
     assert '2 threads at a stop' in done.stderr or '1 thread at a stop' in done.stderr

@@ -24,11 +24,16 @@ _FAILED_CALLBACK = 'Traceback (most recent call last):\n'
 
 
 class CallbackErrors(RaisedErrors):
-    """Exceptions on their way, and the replacement for the constructor of JAX's error."""
+    """Exceptions on their way, and the replacement for the constructor of JAX's error.
+
+    Attributes:
+        on_surfaced: Called with an error of JAX's and its cause; None while nothing is examined.
+    """
 
     def __init__(self, parts: JaxParts) -> None:
         super().__init__()
         self._parts = parts
+        self.on_surfaced: Callable[[BaseException, BaseException], None] | None = None
 
     def install(self, patches: Patches) -> None:
         """Replace the constructor of the error that C++ raises, which runs wherever one surfaces."""
@@ -77,6 +82,8 @@ class CallbackErrors(RaisedErrors):
             self._end_abort()
             raise cause.with_traceback(None)
         error.__cause__ = cause
+        if self.on_surfaced is not None:
+            self.on_surfaced(error, cause)
 
     def _cause_of(self, message: str) -> BaseException | None:
         """The exception that a message was made of.

@@ -5,5 +5,14 @@
 from __future__ import annotations
 
 from pyfuncdbg.hooks.diagnosis import Doctor
+from pyfuncdbg.hosts.jax.doctor.judges import (
+    find_blocking_callbacks,
+    find_dead_callbacks,
+    find_error_types,
+    find_large_copies,
+    find_repeated_callbacks,
+    find_retraced_functions,
+)
 
-DOCTOR = Doctor('jax', 'JAX', ())
+DOCTOR = Doctor('jax', 'JAX', (find_dead_callbacks, find_repeated_callbacks, find_blocking_callbacks, find_error_types,
+                               find_retraced_functions, find_large_copies))

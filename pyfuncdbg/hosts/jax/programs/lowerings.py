@@ -45,12 +45,24 @@ class LoweredCallback:
         stack: The program's lines that made it, innermost last; empty if it was lowered before the attachment.
         times: Number of its calls in one run; None if that depends on values, or is not known.
         devices: Number of devices that call it in one run.
+        inline: Number of its calls on the thread that dispatched.
         executable: The compiled program that it is part of, once known.
         site: Where its calls are made, once there was one.
     """
 
-    __slots__ = ('__weakref__', 'callback', 'devices', 'executable', 'function', 'op_type', 'params', 'site', 'stack',
-                 'times')
+    __slots__ = (
+        '__weakref__',
+        'callback',
+        'devices',
+        'executable',
+        'function',
+        'inline',
+        'op_type',
+        'params',
+        'site',
+        'stack',
+        'times',
+    )
 
     def __init__(self, op_type: str, callback: Any, params: Any, stack: Sequence[Frame] = (),
                  times: int | None = None, devices: int = 1) -> None:
@@ -62,6 +74,7 @@ class LoweredCallback:
             self.op_type = 'debug_breakpoint'
         self.stack = stack
         self.times = times
+        self.inline = 0
         self.devices = devices
         self.executable: CompiledProgram | None = None
         self.site: CallSite | None = None
@@ -84,11 +97,13 @@ class LoweredCallbacks:
 
     Attributes:
         rewrite: Gives the program that is lowered, for a program and its name.
+        on_lowered: Called with each program as JAX made it, and its name; None while nothing is examined.
     """
 
     def __init__(self, parts: JaxParts) -> None:
         self._parts = parts
         self.rewrite: Callable[[Any, str], Any] = lambda closed_jaxpr, name: closed_jaxpr
+        self.on_lowered: Callable[[Any, str], None] | None = None
         self._by_params: dict[int, LoweredCallback] = {}
         self._lowering = _Lowering()
         self._codes = {code: op_type for name, op_type in _OP_TYPES.items()
@@ -100,6 +115,8 @@ class LoweredCallbacks:
 
         def lower_sharding_computation(closed_jaxpr: Any, api_name: Any, fun_name: Any, *args: Any, **settings: Any) -> Any:
             lowering = self._lowering
+            if self.on_lowered is not None:
+                self.on_lowered(closed_jaxpr, str(fun_name))
             closed_jaxpr = self.rewrite(closed_jaxpr, str(fun_name))
             earlier, lowering.occurrences = lowering.occurrences, find_callbacks(closed_jaxpr)
             try:
@@ -112,6 +129,10 @@ class LoweredCallbacks:
             return original(ctx, callback, *args, **settings)
         patches.replace(self._parts.execution, 'lower_sharding_computation', lower_sharding_computation)
         patches.replace(self._parts.callback, 'emit_python_callback', emit_python_callback)
+
+    def all(self) -> list[LoweredCallback]:
+        """The callbacks whose programs live."""
+        return list(self._by_params.values())
 
     def forget(self) -> None:
         """Forget all of them."""

@@ -1,4 +1,4 @@
-"""Time limit of collectives: XLA ends the process when a device keeps others waiting for 40 s.
+"""Time limit of collectives: XLA ends the process when a device keeps others waiting for a minute.
 
 A stop keeps them waiting. Where a debugger is there before JAX starts its backend, the limit is lifted; else a stop says so.
 On the thread that starts the backend.
@@ -18,7 +18,7 @@ _VARIABLE = 'XLA_FLAGS'
 _LONG = 10_000_000                              # seconds: 115 days
 _KNOWN_FROM = 0, 8
 """The first version of JAX whose XLA is known to have the flag: one that has not ends the process where it finds it."""
-_REMARK = 'the other devices may wait for this call in a collective: then XLA ends the process after 40 s'
+_REMARK = 'the other devices may wait for this call in a collective: then XLA ends the process after {} s'
 _ADVICE = f'. To stop longer, start it with {_VARIABLE}={FLAG}=N'
 
 
@@ -45,7 +45,7 @@ class CollectiveLimit:
         """
         if devices < 2 or self._is_lifted or FLAG in os.environ.get(_VARIABLE, ''):
             return ''
-        return _REMARK + (_ADVICE if self._parts.release >= _KNOWN_FROM else '')
+        return _REMARK.format(60) + _ADVICE if self._parts.release >= _KNOWN_FROM else _REMARK.format(15)
 
     def _replace_init(self, original: Callable[[str], Any]) -> Callable[[str], Any]:
         def _init_backend(platform: str) -> Any:

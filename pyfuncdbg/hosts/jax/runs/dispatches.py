@@ -228,13 +228,14 @@ class Dispatches:
             return self.eager_runs.of_thread()
         thread = self._thread
         active = thread.active
-        dispatch = None
         if active and active[-1].executable is executable:
             dispatch = active[-1]
+            lowered.inline += 1
+        elif (caller := dispatching_frame(closure)) is not None:
+            dispatch = self._begun_by_cpp(executable, lowered, caller)
+            lowered.inline += 1
         else:
-            caller = dispatching_frame(closure)
-            dispatch = self._begun_by_cpp(executable, lowered, caller) if caller is not None else (
-                self._oldest(executable, lowered))
+            dispatch = self._oldest(executable, lowered)
         dispatch.calls[lowered] = dispatch.calls.get(lowered, 0) + 1
         return dispatch
 

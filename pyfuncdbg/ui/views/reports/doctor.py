@@ -20,7 +20,9 @@ NAMES = {'leak': 'LEAK', 'tape cache': 'LEAK OF TAPES', 'shape': 'SHAPE LOST', '
          'order': 'WAITS FOR NOTHING', 'serial': 'ONE AT A TIME', 'gil': 'HOLDS THE GIL',
          'text': 'BYTES, NOT STR', 'dtype': 'DTYPE', 'outputs': 'OUTPUTS',
          'gradient': 'GRADIENT IS NONE', 'backward': 'GRADIENT FAILS', 'write': 'WRITES TO ITS ARGUMENT',
-         'export': 'NOT IN THE MODEL', 'lost': 'EXCEPTION LOST'}
+         'export': 'NOT IN THE MODEL', 'lost': 'EXCEPTION LOST', 'dead': 'NEVER CALLED', 'repeated': 'CALLED MORE THAN ONCE',
+         'blocking': 'BLOCKS DISPATCH', 'error type': 'TYPE OF ERROR VARIES', 'retraced': 'COMPILED AGAIN AND AGAIN',
+         'copies': 'COPIES LARGE ARRAYS'}
 
 
 def doctor_view(diagnosis: Diagnosis) -> Page:
