@@ -11,6 +11,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.function_fit import check_fit
 from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges, ReplaySite
+from pyfuncdbg.hosts.torch.context_argument import takes_context, without_context
 from pyfuncdbg.hosts.torch.random_state import TorchRandom
 from pyfuncdbg.hosts.torch.saved_modules import SavedModules
 from pyfuncdbg.hosts.torch.tensor_values import TensorReader
@@ -178,9 +179,10 @@ class TorchHost:
         replace = site.attrs.get('_replace')
         if replace is None:
             raise ValueError(f'{site.name!r} has no function that could be replaced')
-        check_fit(function, [None] * count)
+        own = takes_context(function)           # that of the program, which comes back
+        check_fit(function, [None] * (count + (site.traits.takes_context and not own)))
         replace(function)
-        site.function = function
+        site.function = without_context(function) if site.traits.takes_context and not own else function
 
     def rng_state(self) -> Any:
         """The random states of NumPy, of `random` and of PyTorch on the CPU.

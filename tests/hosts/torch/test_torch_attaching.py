@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from seen_calls import Seen
+from torch_programs import Record, run_command
 
 import pyfuncdbg
 from pyfuncdbg.errors import AttachError
@@ -55,3 +56,85 @@ def test_a_detached_pytorch_makes_no_calls(torch: Any, seen: Seen) -> None:
     pyfuncdbg.detach('torch')
     apply(torch.ones(2))
     assert seen.names == ['Twice']
+
+
+class Watched:
+    """A program that attaches or detaches where it is, in the middle of a pass or of a module call."""
+
+    def __init__(self, torch: Any, act: Any) -> None:
+        class Acts(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                act()
+                return g * 2
+
+        class Net(torch.nn.Module):
+            def forward(self, x: Any) -> Any:
+                return Acts.apply(x.exp())
+        self.x = torch.tensor([0.0, 1.0], requires_grad=True)
+        Net()(self.x).sum().backward()
+
+
+def test_attaching_in_the_middle_of_a_pass(torch: Any) -> None:
+    expected = Watched(torch, lambda: None).x.grad
+    with pyfuncdbg.record():
+        watched = Watched(torch, lambda: pyfuncdbg.attach('torch'))
+        assert torch.equal(watched.x.grad, expected)
+        assert torch.equal(Watched(torch, lambda: None).x.grad, expected)
+    pyfuncdbg.detach('torch')
+
+
+def test_detaching_in_the_middle_of_a_pass(torch: Any) -> None:
+    from torch.overrides import _get_current_function_mode_stack
+    before = places(torch)
+    expected = Watched(torch, lambda: None).x.grad
+    with pyfuncdbg.record() as recording, pyfuncdbg.attach('torch'):
+        assert torch.equal(Watched(torch, lambda: pyfuncdbg.detach('torch')).x.grad, expected)
+        assert torch.equal(Watched(torch, lambda: None).x.grad, expected)
+    assert places(torch) == before
+    assert _get_current_function_mode_stack() == []
+    with recording.trace() as trace:
+        assert [call.site.name for call in trace.calls(kind='python')] == ['Acts', 'Acts.backward']
+
+
+def test_a_fork_after_attaching_records_too(record: Record) -> None:
+    recorded = record('''
+import os, sys, torch
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x * 2
+    @staticmethod
+    def backward(ctx, g): return g * 2
+x = torch.ones(2, requires_grad=True)
+Twice.apply(x).sum().backward()
+if (child := os.fork()) == 0:
+    Twice.apply(x).sum().backward()
+    print(x.grad.tolist(), flush=True)
+    sys.exit()
+os.waitpid(child, 0)
+print(x.grad.tolist())
+''')
+    assert recorded.out == '[4.0, 4.0]\n[2.0, 2.0]\n'
+    calls = recorded.trace.calls(kind='python')
+    assert sorted((call.site.name, call.process) for call in calls) == sorted(
+        (name, process) for name in ('Twice', 'Twice.backward') for process in {call.process for call in calls})
+    assert len({call.process for call in calls}) == 2
+
+
+def test_an_incomplete_version_runs_unwatched(record: Record, tmp_path: Any) -> None:
+    recorded = record('''
+import torch.autograd.graph as graph
+print('runs')
+''')
+    assert recorded.out == 'runs\n'
+    stand_in = tmp_path / 'torch'
+    stand_in.mkdir()
+    (stand_in / '__init__.py').write_text("__version__ = '2.99.0'\n")
+    (tmp_path / 'uses.py').write_text('import torch; print(torch.__version__)\n')
+    done = run_command('run', '--record', 'unwatched.pfd', 'uses.py', cwd=tmp_path)
+    assert done.stdout == '2.99.0\n'
+    assert 'PyTorch 2.99.0 is not supported: torch has no Tensor. It runs unwatched.' in ' '.join(done.stderr.split())

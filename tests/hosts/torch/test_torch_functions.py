@@ -124,3 +124,10 @@ def test_a_stop_in_forward_and_an_injected_input(tmp_path: Path) -> None:
                        cwd=tmp_path, typed='inject x torch.zeros(3, dtype=torch.float64)\nn\nc\nc\n')
     assert 'STOPPED entering forward at torch_check.py:4' in done.stderr
     assert done.stdout == '[0.0, 0.0, 0.0]\n'
+
+
+def test_a_forward_is_replaced_and_put_back(tmp_path: Path) -> None:
+    done = run_command('run', '--break', 'Sine', '--ui', 'prompt', str(PROGRAMS / 'torch_check.py'), cwd=tmp_path,
+                       typed='swap Sine lambda x: x\nswap Sine lambda ctx, x: (ctx.save_for_backward(x), x * 0)[1]\nc\nq\n')
+    assert 'cannot be called with 2 arguments' in done.stderr
+    assert done.stdout.replace('-', '') == '[0.0, 0.0, 0.0]\n'

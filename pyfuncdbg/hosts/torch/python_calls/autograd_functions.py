@@ -73,7 +73,8 @@ class AutogradFunctions:
         takes_context = kind.setup_context is parts._SingleLevelFunction.setup_context
         return CalledFunction(kind.__name__, FUNCTION, forward, self._host, takes_context=takes_context,
                               call_again=partial(self._call_again, weakref.ref(kind)),
-                              traits=Traits(wraps_python=True, has_own_gradient=True))
+                              traits=Traits(wraps_python=True, has_own_gradient=True),
+                              put=partial(_put_forward, weakref.ref(kind)))
 
     def _call_again(self, kind: weakref.ref[Any], layout: NestedArguments | None, inputs: list[Any]) -> Sequence[Any]:
         """Call it past all hooks and without a gradient."""
@@ -85,3 +86,10 @@ class AutogradFunctions:
         with self._parts.torch.no_grad():
             result = self._apply.__get__(None, cls)(*positional, **keywords)
         return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def _put_forward(kind: weakref.ref[Any], function: Any) -> None:
+    """Let a class call another function; PyTorch looks for it at each call."""
+    cls = kind()
+    if cls is not None:
+        cls.forward = staticmethod(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from types import FrameType, FunctionType, MethodType
+from types import FrameType, FunctionType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
@@ -14,6 +14,7 @@ from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hooks.source_map import place as place_of
 from pyfuncdbg.hooks.traits import NO_TRAITS, Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
+from pyfuncdbg.hosts.torch.context_argument import with_context, without_context
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 
 _MOST_PLACES = 4096
@@ -23,8 +24,6 @@ CallAgain = Callable[[NestedArguments | None, list[Any]], Sequence[Any]]
 """Calls a function on inputs of a layout, past all hooks."""
 BACKWARD = '.backward'
 """End of the op type of a function that gives the gradients of another one."""
-CONTEXT = 'ctx'
-"""Object of the method that is a site's function where PyTorch passes a `ctx`, no input of a call. A trace can hold text."""
 
 
 class CalledFunction:
@@ -32,22 +31,24 @@ class CalledFunction:
 
     Attributes:
         name, op_type: Of its sites.
-        function: Of its sites: the program's own; a method of `CONTEXT` where PyTorch passes a `ctx`.
+        function: Of its sites: the program's own; without its `ctx` where PyTorch passes one.
         replacement: The function that a debugger has put in its place; None if it has not.
     """
 
     def __init__(self, name: str, op_type: str, function: Any, host: Host, *, takes_context: bool = False,
                  call_again: CallAgain | None = None, traits: Traits = NO_TRAITS, replaceable: bool = False,
+                 put: Callable[[Any], None] | None = None,
                  attrs: Mapping[str, Any] | None = None) -> None:
         self.name = name
         self.op_type = op_type
-        self.function = MethodType(function, CONTEXT) if takes_context else function
+        self.function = without_context(function) if takes_context else function
         self.replacement: Any = None
         self._code = function
         self._host = host
         self._call_again = call_again
         self._traits = traits._replace(takes_context=takes_context)
-        self._replaceable = replaceable
+        self._replaceable = replaceable or put is not None
+        self._put = put
         self._attrs = attrs or {}
         self._sites: dict[tuple[Any, ...], CallSite] = {}
 
@@ -100,7 +101,12 @@ class CalledFunction:
         return place
 
     def _replace(self, function: Any) -> None:
-        self.replacement = function
+        """Put another function in its place, or its own one back."""
+        plain = with_context(function)
+        if self._put is not None:
+            self._put(plain)
+        else:
+            self.replacement = plain if plain is not self._code else None
 
 
 def _place(key: tuple[Any, ...], names: tuple[str, ...]) -> CallSite | None:
@@ -109,11 +115,6 @@ def _place(key: tuple[Any, ...], names: tuple[str, ...]) -> CallSite | None:
         if place.inputs[:len(names)] == names and (names or not place.inputs):
             return place
     return None
-
-
-def takes_context(method: MethodType) -> bool:
-    """Whether the function of a site, perhaps made of a trace, is called with a `ctx` before the inputs of a call."""
-    return method.__self__ == CONTEXT
 
 
 def is_program_function(function: Any) -> bool:

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hosts.torch.context_argument import with_context
 from pyfuncdbg.hosts.torch.host import TorchHost
-from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD, takes_context
+from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 
@@ -17,7 +17,7 @@ def install_replay(parts: TorchParts, host: TorchHost) -> None:
                     is_gradient: bool) -> CallSite:
         if is_gradient or op_type.endswith(BACKWARD):
             raise ValueError('what forward had kept for backward is not in a trace')
-        plain = function.__func__ if isinstance(function, MethodType) and takes_context(function) else function
+        plain = with_context(function)
 
         def again(inputs: list[Any]) -> Sequence[Any]:
             tensors = [host.tensor_like(value) for value in inputs]

@@ -90,7 +90,8 @@ class ForwardMode:
             try:
                 return function(*args, **kwargs)
             finally:
-                modes._push_mode(mode)
+                if self.on:                     # else detached meanwhile
+                    modes._push_mode(mode)
         return call
 
     def _mode_class(self) -> Any:
