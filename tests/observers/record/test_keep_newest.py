@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,8 @@ from recorded_script import ENVIRONMENT
 
 from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.random_states import restore
-from pyfuncdbg.observers.record.log import compaction, log_names
-from pyfuncdbg.observers.record.log.log_file import LogFile
+from pyfuncdbg.observers.record.log import compaction, disk_room, log_file, log_names
+from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
 from pyfuncdbg.observers.record.log.trace_folders import remove_trace
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
@@ -241,6 +242,22 @@ def test_no_room_for_the_new_first_segment(tmp_path: Path, monkeypatch: pytest.M
     assert list(path.glob('*.new')) == [] and size_of(path) < BUDGET
 
 
+def test_a_disk_with_less_room_than_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments are smaller then, so that there are some to remove; nobody is told that something is left out."""
+    path, room = tmp_path / 't.pfd', 2 << 20
+    monkeypatch.setattr(disk_room, '_disk', lambda descriptor: (True, max(room - size_of(path), 0)))
+    call = wrapped(lambda x: [x[:1]])
+    with Recorder(path, budget=256 << 20, keep_newest=True) as recorder:
+        for number in range(CALLS):
+            call(np.full(1_000, number, np.float64))
+            recorder.flush()
+    assert size_of(path) < room
+    with Trace.open(path) as trace:
+        kept = numbers(trace)
+        assert trace.info().damage == () and kept == list(range(CALLS - len(kept), CALLS)) and len(kept) > 100
+        assert trace.info().dropped == {'oldest calls': CALLS - len(kept)}
+
+
 def test_processes_share_the_budget(tmp_path: Path) -> None:
     path = tmp_path / 't.pfd'
     call = wrapped(lambda x: [x[:1]])
@@ -261,6 +278,15 @@ def test_processes_share_the_budget(tmp_path: Path) -> None:
         assert whole[-1] == CALLS - 1 and whole[0] > 0
         made, dropped = CALLS + CALLS - 301, trace.info().dropped
         assert trace.count() + dropped['oldest calls'] + dropped.get('calls', 0) == made
+
+
+def test_the_first_segment_holds_what_describes_later_calls_once(tmp_path: Path) -> None:
+    record(tmp_path / 't.pfd', calls=2 * CALLS)
+    reader = LogReader(log_names.logs(tmp_path / 't.pfd')[0].path)
+    kinds = Counter(frame.kind for frame in reader.frames(0))
+    reader.close()
+    assert kinds[log_file.PROCESS] == kinds[log_file.REMOVED] == 1 and kinds[log_file.SITE] == 2
+    assert not kinds[log_file.CALLS] and not kinds[log_file.BLOB]
 
 
 def test_runs_that_ended_go_with_their_calls(tmp_path: Path) -> None:

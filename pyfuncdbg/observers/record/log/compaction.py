@@ -7,7 +7,7 @@ process that is killed leaves one or the other.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +16,10 @@ import numpy as np
 
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch
 from pyfuncdbg.observers.record.log.call_batch import decode_msgpack, summary_of
-from pyfuncdbg.observers.record.log.log_file import LogFile, LogFrame, LogReader
+from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
 from pyfuncdbg.observers.record.log.log_names import draft_name, segment_path
 
-_DESCRIPTIONS = (log_file.SITE, log_file.PLAN, log_file.SOURCE, log_file.NOTE)
+_DESCRIPTIONS = (log_file.PROCESS, log_file.SITE, log_file.PLAN, log_file.SOURCE, log_file.NOTE, log_file.RUNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,20 @@ def remove_segment(first: Path, before: Compaction, states: Container[int] | Non
         OSError, TraceError: The disk has no room for the new first segment, say; nothing is removed then.
     """
     number = before.number + 1
-    sources = [first] if not number else [first, segment_path(first, number)]
-    calls, runs = _calls_in(sources[-1])
+    oldest = first if not number else segment_path(first, number)
+    segment = _contents(oldest, states)
+    records = segment.descriptions
+    if number:                                  # each segment begins with the same record of the process
+        records = [*_contents(first, states).descriptions, *[one for one in records if one[0] != log_file.PROCESS]]
     draft = first.with_name(draft_name(first.name))
     draft.unlink(missing_ok=True)
     file = LogFile(draft)
     try:
-        for path in sources:
-            for kind, payload in _descriptions(path, states, runs, with_process=path == first):
-                file.append(log_file.frame(kind, payload))
-        file.append(log_file.frame(log_file.REMOVED, msgpack.packb([number, before.calls + calls])))
+        for kind, payload in records:
+            body = _open_runs(payload, segment.ended_runs) if kind == log_file.RUNS else payload
+            if body is not None:
+                file.append(log_file.frame(kind, body))
+        file.append(log_file.frame(log_file.REMOVED, msgpack.packb([number, before.calls + segment.calls])))
         draft.rename(first)
     except BaseException:
         draft.unlink(missing_ok=True)
@@ -70,44 +74,48 @@ def remove_segment(first: Path, before: Compaction, states: Container[int] | Non
         file.close()
     if number:
         with contextlib.suppress(OSError):      # readers pass over it
-            sources[-1].unlink()
-    return Compaction(number, before.calls + calls, file.size)
+            oldest.unlink()
+    return Compaction(number, before.calls + segment.calls, file.size)
 
 
-def _records(path: Path) -> Iterator[LogFrame]:
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """Contents of a segment.
+
+    Attributes:
+        descriptions: Kind and content of the records that later calls may need.
+        calls: How many there are.
+        ended_runs: Numbers of the runs that end in it.
+    """
+
+    descriptions: list[tuple[int, bytes]]
+    calls: int
+    ended_runs: np.ndarray
+
+
+def _contents(path: Path, states: Container[int] | None) -> _Contents:
     reader = LogReader(path)
+    descriptions, ids = [], [np.empty(0, np.int64)]
     try:
-        yield from reader.frames(0)
+        for frame in reader.frames(0):
+            if frame.kind == log_file.CALLS:
+                summary = summary_of(frame.payload, lambda entry: False)
+                ids.append(columns.unpack([summary.columns[0]], [summary.count]))
+            elif frame.kind in _DESCRIPTIONS or (frame.kind == log_file.STATE and (
+                    states is None or decode_msgpack(frame.payload)[0] in states)):
+                descriptions.append((frame.kind, frame.payload))
     finally:
         reader.close()
+    numbers = np.concatenate(ids)
+    return _Contents(descriptions, int(np.count_nonzero(numbers > 0)), -numbers[numbers < 0])
 
 
-def _calls_in(path: Path) -> tuple[int, np.ndarray]:
-    """How many calls a segment holds, and the numbers of the runs that end in it."""
-    ids = [columns.unpack([summary.columns[0]], [summary.count]) for frame in _records(path) if frame.kind == log_file.CALLS
-           for summary in [summary_of(frame.payload, lambda entry: False)]]
-    numbers = np.concatenate(ids) if ids else np.empty(0, np.int64)
-    return int(np.count_nonzero(numbers > 0)), -numbers[numbers < 0]
-
-
-def _descriptions(path: Path, states: Container[int] | None, ended_runs: np.ndarray, *,
-                  with_process: bool) -> Iterator[tuple[int, bytes]]:
-    """Kind and content of the records that later calls need."""
-    for frame in _records(path):
-        if frame.kind in _DESCRIPTIONS or (frame.kind == log_file.PROCESS and with_process):
-            yield frame.kind, frame.payload
-            with_process &= frame.kind != log_file.PROCESS
-        elif frame.kind == log_file.STATE and (states is None or decode_msgpack(frame.payload)[0] in states):
-            yield frame.kind, frame.payload
-        elif frame.kind == log_file.RUNS:
-            yield from _open_runs(frame.payload, ended_runs)
-
-
-def _open_runs(payload: bytes, ended: np.ndarray) -> Iterator[tuple[int, bytes]]:
+def _open_runs(payload: bytes, ended: np.ndarray) -> bytes | None:
+    """A record of runs without those that have ended; None if there is no other."""
     count, packed = run_batch.decode(decode_msgpack(payload))
     table = [columns.unpack([column], [count]) for column in packed]
     rows = np.flatnonzero(~np.isin(table[0], ended)).tolist()
-    if rows:
-        runs = [tuple(int(column[row]) for column in table) for row in rows]
-        yield log_file.RUNS, msgpack.packb(run_batch.encode(runs))
-
+    if not rows:
+        return None
+    body: bytes = msgpack.packb(run_batch.encode([tuple(int(column[row]) for column in table) for row in rows]))
+    return body

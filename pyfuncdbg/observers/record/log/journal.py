@@ -24,7 +24,7 @@ from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
 from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.log_names import log_path
-from pyfuncdbg.observers.record.log.log_segments import LogLimits, LogSegments
+from pyfuncdbg.observers.record.log.log_segments import LogLimits, LogSegments, fair_segment
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, losses_of
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
@@ -174,7 +174,7 @@ class Journal:
         """
         self._begin_segment_if_full(rows)
         if self._limits.keep_newest:
-            self._remove_oldest(self._limits.segment // 2)
+            self._remove_oldest(self._segments.segment // 2)
         while True:
             plain = [row if not row.output and row.error is None and len(row.inputs) + len(row.outputs) <= MOST_TENSORS
                      else self._to_plain_data(row) for row in rows]
@@ -214,6 +214,8 @@ class Journal:
 
     def _begin_segment_if_full(self, rows: list[QueuedCall]) -> None:
         """Go on in the next segment, if this one has its size and another can be made."""
+        if self._limits.keep_newest:            # on a disk with less room than the budget, segments are smaller
+            self._segments.segment = fair_segment(self._ledger.limit, self._limits.segment)
         if not self._segments.is_full or not self._ledger.afford(log_file.HEADER_SIZE):
             return
         try:
@@ -285,7 +287,7 @@ class Journal:
             OSError: As `publish`.
         """
         if self._limits.keep_newest:
-            self._remove_oldest(content.nbytes + self._limits.segment // 2)
+            self._remove_oldest(content.nbytes + self._segments.segment // 2)
         try:
             return self._store.write_through(content, self._segments.file.append_blob)
         except OSError as error:

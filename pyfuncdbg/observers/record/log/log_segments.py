@@ -51,11 +51,24 @@ def log_limits(budget: int, segment: int | None, keep_newest: bool) -> LogLimits
     """
     largest = max(budget // _FEWEST, SMALLEST_SEGMENT) if keep_newest else LARGEST_SEGMENT
     if segment is None:
-        segment = min(USUAL_SEGMENT, max(budget // _USUAL_NUMBER, SMALLEST_SEGMENT)) if keep_newest else USUAL_SEGMENT
+        segment = fair_segment(budget) if keep_newest else USUAL_SEGMENT
     if not SMALLEST_SEGMENT <= segment <= largest:
         why = ', a quarter of what the budget has for logs, where the newest calls are kept,' if keep_newest else ''
         raise TraceError(f'segments of {segment} bytes: expected {SMALLEST_SEGMENT} to {largest}{why}')
     return LogLimits(budget, segment, keep_newest)
+
+
+def fair_segment(room: int, largest: int = USUAL_SEGMENT) -> int:
+    """The size of a segment where the oldest is removed for want of room.
+
+    Args:
+        room: Bytes that the log may take.
+        largest: Bytes of a segment, at most.
+
+    Returns:
+        An eighth of the room, if that is neither too small nor too large.
+    """
+    return min(largest, max(room // _USUAL_NUMBER, SMALLEST_SEGMENT))
 
 
 class LogSegments:
@@ -64,9 +77,10 @@ class LogSegments:
     Attributes:
         number: Of the segment that is being written.
         file: The file of that segment.
+        segment: Bytes from which on a segment is complete.
     """
 
-    __slots__ = ('_compaction', '_first', '_next', '_segment', '_sizes', '_written', 'file', 'number')
+    __slots__ = ('_compaction', '_first', '_next', '_sizes', '_written', 'file', 'number', 'segment')
 
     def __init__(self, path: Path, segment: int = USUAL_SEGMENT) -> None:
         """Create the first segment.
@@ -79,7 +93,7 @@ class LogSegments:
             OSError: It exists or cannot be written.
         """
         self._first = path
-        self._segment = segment
+        self.segment = segment
         self._sizes: dict[int, int] = {}
         """Bytes of the segments that are complete."""
         self._compaction = Compaction()
@@ -95,7 +109,7 @@ class LogSegments:
     @property
     def is_full(self) -> bool:
         """Whether the segment has its size."""
-        return self.file.size >= self._segment and self._next < MOST_SEGMENTS
+        return self.file.size >= self.segment and self._next < MOST_SEGMENTS
 
     def begin_segment(self) -> None:
         """Go on in the next segment.
