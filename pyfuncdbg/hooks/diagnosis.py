@@ -252,7 +252,7 @@ class Finding:
     Attributes:
         kind: 'leak', 'tape cache', 'shape', 'untrue shape', 'order', 'serial', 'gil', 'text', 'dtype', 'outputs',
             'gradient', 'backward', 'write', 'export', 'lost', 'dead', 'repeated', 'blocking', 'error type', 'retraced',
-            'copies'.
+            'copies', 'no fake', 'alias', 'kept', 'waits'.
         site: Name of the node, or of the function.
         place: Where the program made it.
         what: What is wrong, in a sentence or two.

@@ -10,6 +10,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.loader.batch_fetches import BatchFetches
 from pyfuncdbg.hosts.torch.loader.worker_loop import WorkerLoop
@@ -42,6 +43,7 @@ class TorchAttachment:
         host = TorchHost(torch_parts)
         runs = ThreadRuns(host)
         self._calls = PythonCalls(torch_parts, runs)
+        self._examination = self._calls.examination = TorchExamination(torch_parts) if examine else None
         links = GradientLinks()
         self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
@@ -70,7 +72,7 @@ class TorchAttachment:
 
     def facts(self) -> Iterable[Fact]:
         """Facts found by the examination so far."""
-        return ()
+        return self._examination.facts() if self._examination is not None else ()
 
     def remove(self) -> None:
         """Put PyTorch back as it was. Calls under way end as they began."""

@@ -57,10 +57,13 @@ class AutogradFunctions:
                     link(result, op_call, args)
                 return result
             try:
-                return calls.make(called, original, args, kwargs, partial(links.link_function, args))
+                result = calls.make(called, original, args, kwargs, partial(links.link_function, args))
             except BaseException as error:
                 error.__traceback__ = without_own_frames(error.__traceback__)
                 raise
+            if calls.examination is not None and (node := getattr(result, 'grad_fn', None)) is not None:
+                calls.examination.on_node(called, node, args, result)
+            return result
         return apply
 
     def _new_called(self, kind: Any) -> CalledFunction | None:

@@ -8,6 +8,7 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.call_frames import code_of
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.own_files import is_machinery, outside_machinery
 from pyfuncdbg.hooks.patched_code import code_number
@@ -51,6 +52,17 @@ class CalledFunction:
         self._put = put
         self._attrs = attrs or {}
         self._sites: dict[tuple[Any, ...], CallSite] = {}
+
+    @property
+    def was_called(self) -> bool:
+        """Whether a call of it was seen."""
+        return bool(self._sites)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and first line of the function; '' and 0 of one that is not Python."""
+        code = code_of(self.function)
+        return (code.co_filename, code.co_firstlineno) if code is not None else ('', 0)
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:

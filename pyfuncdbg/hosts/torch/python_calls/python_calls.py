@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
-from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.call_frames import mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
@@ -22,17 +22,32 @@ NoteCall = Callable[[int, CallSite, Any], None]
 """Takes the id of a call, its site and its result."""
 
 
+class CallExaminer(Protocol):
+    """Gatherer of facts for the doctor."""
+
+    def on_kernel(self, called: CalledFunction, args: Sequence[Any], result: Any) -> None:
+        """The kernel of an op has returned."""
+
+    def on_node(self, called: CalledFunction, node: Any, args: Sequence[Any], result: Any) -> None:
+        """A function with a gradient has returned, and has a backward node."""
+
+    def on_taken_out(self, tensor: Any, name: str, line: Frame) -> None:
+        """The program takes an element out of a tensor."""
+
+
 class PythonCalls:
     """Maker of calls.
 
     Attributes:
         on: Whether PyTorch is attached; otherwise calls are passed on unwatched.
+        examination: Gathers facts under `pyfuncdbg doctor`; else None.
         is_compiling: Whether `torch.compile` traces this code; it takes the answer for a constant.
     """
 
     def __init__(self, parts: TorchParts, runs: ThreadRuns) -> None:
         self.on = True
         self._runs = runs
+        self.examination: CallExaminer | None = None
         self.is_compiling: Callable[[], bool] = parts.compiler.is_compiling
         native = parts.native
         self._transforms: Callable[[], bool] = native._are_functorch_transforms_active

@@ -23,6 +23,7 @@ class WatchedFunction:
 
     Attributes:
         original: What it is put in place of.
+        called: What is called.
     """
 
     def __init__(self, calls: PythonCalls, called: CalledFunction, original: Callable[..., Any],
@@ -30,7 +31,7 @@ class WatchedFunction:
         functools.update_wrapper(self, original)
         self.original = original
         self._calls = calls
-        self._called = called
+        self.called = called
         self._note = note
         self._is_compiling: Callable[[], bool] = calls.is_compiling
 
@@ -39,10 +40,13 @@ class WatchedFunction:
         if self._is_compiling() or not self._calls.watched:
             return self.original(*args, **kwargs)
         try:
-            return self._calls.make(self._called, self._called.replacement or self.original, args, kwargs, self._note)
+            result = self._calls.make(self.called, self.called.replacement or self.original, args, kwargs, self._note)
         except BaseException as error:
             error.__traceback__ = without_own_frames(error.__traceback__)
             raise
+        if self._note is not None and (examination := self._calls.examination) is not None:
+            examination.on_kernel(self.called, args, result)
+        return result
 
     def __reduce__(self) -> tuple[Any, ...]:
         return operator.getitem, ((self.original,), 0)

@@ -152,6 +152,8 @@ class ForwardMode:
         name = getattr(func, '__name__', '')
         if name in _IGNORED and (name != '__get__' or func.__self__.__name__ != 'data'):
             return
+        if name in WAYS and args and (examination := self._calls.examination) is not None:
+            examination.on_taken_out(args[0], name, program_line(frame) or NOWHERE)
         inputs = [tensor for tensor in self._tensors([*args, *kwargs.values()]) if tensor.requires_grad]
         if not inputs:
             if name in WAYS and args:

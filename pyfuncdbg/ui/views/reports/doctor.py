@@ -22,7 +22,8 @@ NAMES = {'leak': 'LEAK', 'tape cache': 'LEAK OF TAPES', 'shape': 'SHAPE LOST', '
          'gradient': 'GRADIENT IS NONE', 'backward': 'GRADIENT FAILS', 'write': 'WRITES TO ITS ARGUMENT',
          'export': 'NOT IN THE MODEL', 'lost': 'EXCEPTION LOST', 'dead': 'NEVER CALLED', 'repeated': 'CALLED MORE THAN ONCE',
          'blocking': 'BLOCKS DISPATCH', 'error type': 'TYPE OF ERROR VARIES', 'retraced': 'COMPILED AGAIN AND AGAIN',
-         'copies': 'COPIES LARGE ARRAYS'}
+         'copies': 'COPIES LARGE ARRAYS', 'no fake': 'CANNOT BE COMPILED', 'alias': 'RETURNS ITS INPUT',
+         'kept': 'KEPT OUTSIDE OF SAVE_FOR_BACKWARD', 'waits': 'WAITS FOR THE DEVICE'}
 
 
 def doctor_view(diagnosis: Diagnosis) -> Page:

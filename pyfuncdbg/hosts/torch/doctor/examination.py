@@ -1,0 +1,89 @@
+"""Examination of a PyTorch program for `pyfuncdbg doctor`: facts that no call shows. On the threads of the calls."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
+from pyfuncdbg.hosts.torch.python_calls.watched_function import WATCHED
+from pyfuncdbg.hosts.torch.torch_parts import TorchParts
+
+_MOST = 1 << 12
+
+
+class TorchExamination:
+    """The facts of one process.
+
+    Args:
+        parts: Modules of the imported PyTorch.
+    """
+
+    def __init__(self, parts: TorchParts) -> None:
+        self._parts = parts
+        self._tensor: type = parts.torch.Tensor
+        self._lock = new_lock()
+        self._aliases: Counter[tuple[str, int, str, str]] = Counter()
+        self._kept: Counter[tuple[str, int, str, str]] = Counter()
+        self._waits: Counter[tuple[str, int, str]] = Counter()
+
+    def on_kernel(self, called: CalledFunction, args: Sequence[Any], result: Any) -> None:
+        """The kernel of an op has returned."""
+        results = result if isinstance(result, (list, tuple)) else (result,)
+        memory = {self._memory(value): name for value, name in zip(args, called.parameters, strict=False)
+                  if isinstance(value, self._tensor)}
+        for value in results:
+            if isinstance(value, self._tensor) and (address := self._memory(value)) and (
+                    name := memory.get(address)) and not self._may_alias(called.op_type):
+                self._count(self._aliases, (*called.place, called.op_type, name))
+
+    def on_node(self, called: CalledFunction, node: Any, args: Sequence[Any], result: Any) -> None:
+        """A function with a gradient has returned; what its `ctx` keeps is in the node."""
+        own = [*args, *(result if isinstance(result, (list, tuple)) else (result,))]
+        for name, value in list(vars(node).items()):
+            if name != 'to_save' and isinstance(value, self._tensor) and any(value is other for other in own):
+                self._count(self._kept, (*called.place, called.name, name))
+
+    def on_taken_out(self, tensor: Any, name: str, line: Frame) -> None:
+        """The program takes an element out of a tensor."""
+        if tensor.device.type not in ('cpu', 'meta'):
+            self._count(self._waits, (line.filename, line.line, name))
+
+    def facts(self) -> Iterator[Fact]:
+        """All facts so far."""
+        yield Fact('torch', data={'version': self._parts.version})
+        with self._lock:
+            aliases, kept, waits = dict(self._aliases), dict(self._kept), dict(self._waits)
+        for (filename, line, op, name), count in aliases.items():
+            yield Fact('torch alias', 0, filename, line, {'op': op, 'input': name, 'count': count})
+        for (filename, line, function, name), count in kept.items():
+            yield Fact('torch kept', 0, filename, line, {'function': function, 'attribute': name, 'count': count})
+        for (filename, line, name), count in waits.items():
+            yield Fact('torch waits', 0, filename, line, {'function': name, 'count': count})
+        for op in list(self._parts.custom_ops.OPDEFS.values()):
+            watched = [kernel for kernel in op._backend_fns.values() if hasattr(kernel, WATCHED)]
+            called = getattr(watched[0], WATCHED).called if watched else None
+            needs_fake = op._abstract_fn is None and not getattr(op, '_is_inplace', False)
+            if called is not None and called.was_called and needs_fake:
+                filename, line = called.place
+                yield Fact('torch no fake', 0, filename, line, {'op': op._qualname, 'function': called.name})
+
+    def _count(self, counter: Counter[Any], key: tuple[Any, ...]) -> None:
+        with self._lock:
+            if len(counter) < _MOST:
+                counter[key] += 1
+
+    def _may_alias(self, op: str) -> bool:
+        """Whether the schema of an op says that it returns memory of an input."""
+        return any(result.alias_info is not None for schema in self._parts.native._jit_get_schemas_for_operator(op)
+                   for result in schema.returns)
+
+    def _memory(self, tensor: Any) -> int:
+        """The address of a tensor's elements; 0 if it has none."""
+        try:
+            return int(tensor.untyped_storage().data_ptr())
+        except (RuntimeError, NotImplementedError):
+            return 0

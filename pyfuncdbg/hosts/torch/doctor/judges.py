@@ -1,0 +1,76 @@
+"""Judges of PyTorch programs: missing gradients, faults of ops and functions, waits for a device.
+
+Judges of the doctor: evidence in, findings out, on the thread that asks.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pyfuncdbg.hooks.diagnosis import Evidence, Finding, Place
+
+_LEAST_WAITS = 10
+
+
+def find_missing_gradients(evidence: Evidence) -> Iterator[Finding]:
+    """Parameters that get no gradient though they are to be trained, by reason."""
+    names: dict[tuple[str, str, Place], list[str]] = {}
+    passes: Counter[tuple[str, str, Place]] = Counter()
+    for site, calls in evidence.backward_sites():
+        reason = site.attrs.get('dead')
+        if site.host != 'torch' or not isinstance(reason, str) or reason.startswith('requires_grad is False'):
+            continue
+        key = reason, str(site.attrs.get('fix', '')), _place(site.attrs.get('asked'))
+        names.setdefault(key, []).append(str(site.attrs.get('forward', '')))
+        passes[key] = max(passes[key], calls)
+    for (reason, fix, place), parameters in names.items():
+        listed = ', '.join(parameters[:5]) + (f' and {len(parameters) - 5} more' if len(parameters) > 5 else '')
+        yield Finding('gradient', parameters[0], place, f'No gradient for {listed}: {reason}',
+                      {'parameters': len(parameters), 'passes': passes[reason, fix, place]}, '', fix)
+
+
+def find_missing_fakes(evidence: Evidence) -> Iterator[Finding]:
+    """Custom ops that `torch.compile` cannot trace."""
+    for fact in evidence.facts_of_kind('torch no fake'):
+        op, function = fact.text('op'), fact.text('function')
+        yield Finding('no fake', op, fact.place, f'The op {op} has no fake implementation: torch.compile and torch.export '
+                      f'cannot tell the shape of its result', {},
+                      f'@{function}.register_fake\ndef _(*args):\n    return torch.empty_like(args[0])',
+                      'give it one that makes an empty tensor of the shape and dtype of the result')
+
+
+def find_aliases(evidence: Evidence) -> Iterator[Finding]:
+    """Kernels that return memory of their inputs."""
+    for fact in evidence.facts_of_kind('torch alias'):
+        op, name = fact.text('op'), fact.text('input')
+        yield Finding('alias', op, fact.place, f'What {op} returns shares its memory with its input {name!r}, and its '
+                      f'schema does not say so: a write to one changes the other, and compiled code may give other results',
+                      {'calls': fact.number('count')}, '', 'return a copy: result.clone()')
+
+
+def find_kept_tensors(evidence: Evidence) -> Iterator[Finding]:
+    """Functions that keep inputs or outputs for backward as attributes of `ctx`."""
+    for fact in evidence.facts_of_kind('torch kept'):
+        function, name = fact.text('function'), fact.text('attribute')
+        yield Finding('kept', function, fact.place, f'{function} keeps an input or output as ctx.{name}: PyTorch does not '
+                      f'notice when it is written to before backward, and an output kept so is never freed',
+                      {'calls': fact.number('count')}, f'ctx.save_for_backward({name})',
+                      f'read it in backward by {name}, = ctx.saved_tensors')
+
+
+def find_device_waits(evidence: Evidence) -> Iterator[Finding]:
+    """Lines that wait for the device again and again to read one element."""
+    for fact in evidence.facts_of_kind('torch waits'):
+        count = fact.number('count')
+        if count >= _LEAST_WAITS:
+            name = fact.text('function')
+            yield Finding('waits', name, fact.place, f'{name}() was called {count:,} times on a tensor of a device: each '
+                          f'waits until all that was started there has ended', {'calls': count}, '',
+                          'keep the tensor, with detach(), and read it once in many steps')
+
+
+def _place(value: object) -> Place:
+    match value:
+        case [str(filename), int(line)]:
+            return Place(filename, line)
+    return Place('', 0)
