@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import msgpack
 import numpy as np
 import pytest
 from plain_host import new_run, wrapped
@@ -18,6 +19,7 @@ from recorded_script import ENVIRONMENT
 
 from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.random_states import restore
+from pyfuncdbg.observers.record.index import trace_index
 from pyfuncdbg.observers.record.log import compaction, disk_room, log_file, log_names
 from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
 from pyfuncdbg.observers.record.log.trace_folders import remove_trace
@@ -147,6 +149,35 @@ def test_a_live_trace_starts_over_where_segments_went(tmp_path: Path) -> None:
                 assert kept == list(range(kept[0], number + 1)) and trace.info().damage == ()
                 assert trace.info().dropped.get('oldest calls', 0) == kept[0]
         assert kept[0] > 300 and len(os.listdir('/proc/self/fd')) < before + 20
+
+
+def test_files_stay_open_however_often_a_live_trace_starts_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as before: those of logs that were written anew are closed, and do not count any more."""
+    monkeypatch.setattr(trace_index, '_MOST_OPEN', 6)
+    call = wrapped(lambda x: [x[:1]])
+    with Recorder(tmp_path / 't.pfd', budget=BUDGET, keep_newest=True) as recorder, recorder.trace() as trace:
+        before = len(os.listdir('/proc/self/fd'))
+        for number in range(CALLS):
+            call(np.full(1_000, number, np.float64))
+            if number % 20 == 0:
+                recorder.flush()
+                trace.refresh()
+        opened = len(os.listdir('/proc/self/fd')) - before + 1      # one was open before
+        assert trace.info().dropped['oldest calls'] > 300 and opened in (5, 6)
+
+
+@pytest.mark.parametrize('content', [3, [], ['x', 1], [2], [1 << 62, -5], None, [1 << 62, 5]])
+def test_a_hostile_record_of_what_was_removed(tmp_path: Path, content: object) -> None:
+    record(tmp_path / 't.pfd', calls=30, segment=1 << 16)
+    log = log_names.logs(tmp_path / 't.pfd')[0]
+    with open(log.path, 'ab') as file:
+        file.write(b''.join(log_file.frame(log_file.REMOVED, msgpack.packb(content))))
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        info = trace.info()
+        if content == [1 << 62, 5]:             # its segments are to be ignored
+            assert info.calls < 32 and info.dropped == {'oldest calls': 5} and info.damage == ()
+        else:
+            assert info.calls == 32 and info.dropped == {} and len(info.damage) == 1
 
 
 def test_a_trace_that_was_opened_before_answers_from_what_is_there(tmp_path: Path) -> None:

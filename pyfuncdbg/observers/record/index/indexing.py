@@ -32,7 +32,7 @@ from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, dec
 from pyfuncdbg.observers.record.log.columns import Packed
 from pyfuncdbg.observers.record.log.log_file import LogFrame
 from pyfuncdbg.observers.record.log.log_names import ProcessLog
-from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog
+from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog, removed_segments
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -191,7 +191,11 @@ class _LogIndexing:
             self._index_fact(frame.kind, frame.payload)
 
     def _index_fact(self, kind: int, payload: bytes) -> None:
-        fields, log = decode_msgpack(payload), self.log
+        log = self.log
+        if kind == log_file.REMOVED:
+            log.removed = removed_segments(payload)[1]
+            return
+        fields = decode_msgpack(payload)
         if kind == log_file.PROCESS:
             self._index_waiting()                # by the clock that they were written by
             pid, _, argv, python, host, wall, clock, facts = list_of(fields, 8)
@@ -210,8 +214,6 @@ class _LogIndexing:
             if not isinstance(fields, dict):
                 raise ValueError('wrong counts')
             log.dropped = {text(what): number(count) for what, count in fields.items()}
-        elif kind == log_file.REMOVED:
-            log.removed = number(list_of(fields, 2)[1])
         elif kind == log_file.END:
             at = self._trace_time(list_of(fields, 2)[1])
             log.last = max(log.last, at)

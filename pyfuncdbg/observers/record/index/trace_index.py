@@ -173,7 +173,7 @@ class Index:
         self.path = path
         self.manifest = manifest
         self.readers: dict[int, SegmentedLog] = {}
-        self._opened = 0
+        self._open_files = 0
         self._closed = False
         self.clear()
 
@@ -231,8 +231,9 @@ class Index:
         return reader
 
     def _may_keep(self) -> bool:
-        self._opened += 1
-        return self._opened <= _MOST_OPEN
+        may = self._open_files < _MOST_OPEN
+        self._open_files += may
+        return may
 
     def close_log(self, process: int) -> None:
         """Close the log of a process; it is opened again when it is asked for.
@@ -242,6 +243,7 @@ class Index:
         """
         if (reader := self.readers.pop(process, None)) is not None:
             reader.close()
+            self._open_files -= reader.open_files
 
     def close(self) -> None:
         """Close the logs; closing twice is allowed."""

@@ -5,6 +5,7 @@ byte in its file below, so that places stay the same when other segments come or
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 from pyfuncdbg.errors import TraceError, TraceVersionError
@@ -25,10 +26,11 @@ class SegmentedLog:
         keep: Asked whether another file may stay open.
 
     Attributes:
+        open_files: How many stay open.
         stop_reason: Why the last `frames` stopped before the end of the last segment, '' if it did not.
     """
 
-    __slots__ = ('_before', '_keep', '_log', '_readers', '_removed', 'stop_reason')
+    __slots__ = ('_before', '_keep', '_log', '_readers', '_removed', 'open_files', 'stop_reason')
 
     def __init__(self, log: ProcessLog, keep: Callable[[], bool] = lambda: True) -> None:
         """Open the first segment that can be.
@@ -39,6 +41,7 @@ class SegmentedLog:
         self._log = log
         self._keep = keep
         self._readers: dict[int, LogReader] = {}
+        self.open_files = 0
         self._before = (0, 0)
         """A segment, and the bytes in those before it, which do not change."""
         self._removed = 0
@@ -62,7 +65,9 @@ class SegmentedLog:
             path = self._log.segments.get(number)
             if path is None:
                 raise TraceError(f'{self._log.path}: its segment {number} is missing')
-            reader = self._readers[number] = LogReader(path, keep=self._keep())
+            keep = self._keep()
+            reader = self._readers[number] = LogReader(path, keep=keep)
+            self.open_files += keep
         return reader
 
     def grow(self, log: ProcessLog) -> bool:
@@ -174,7 +179,8 @@ class SegmentedLog:
             for frame in reader.frames(offset, one * LARGEST_SEGMENT):
                 position = frame.position + frame.length
                 if frame.kind == REMOVED:
-                    self._removed = _removed_number(frame.payload)
+                    with contextlib.suppress(ValueError):       # damaged, which the index reports
+                        self._removed = removed_segments(frame.payload)[0]
                 yield frame
             if one == segments[-1]:
                 self.stop_reason = reader.stop_reason
@@ -224,10 +230,19 @@ class SegmentedLog:
             reader.close()
 
 
-def _removed_number(payload: bytes) -> int:
-    """The number of the last segment that was removed; 0 if the record is damaged, which the index reports."""
-    try:
-        content = decode_msgpack(payload)
-    except ValueError:
-        return 0
-    return content[0] if isinstance(content, list) and content and type(content[0]) is int else 0
+def removed_segments(payload: bytes) -> tuple[int, int]:
+    """Decode the record of what a process has removed of its log.
+
+    Args:
+        payload: Of the record.
+
+    Returns:
+        The number of the last segment that was removed, and the calls in all that were.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    content = decode_msgpack(payload)
+    if not isinstance(content, list) or [type(number) for number in content] != [int, int] or min(content) < 0:
+        raise ValueError('expected a segment and a number of calls')
+    return content[0], content[1]

@@ -21,7 +21,7 @@ from pyfuncdbg.observers.record.log.call_batch import decode_msgpack, summary_of
 from pyfuncdbg.observers.record.log.log_file import LogFrame
 from pyfuncdbg.observers.record.log.log_names import ProcessLog
 from pyfuncdbg.observers.record.log.log_segments import LogSegments
-from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog
+from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog, removed_segments
 from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, create, read_manifest
 from pyfuncdbg.observers.record.records import OLDEST, TRIMMED
 from pyfuncdbg.observers.record.transfer.redaction import NO_REDACTION, PathRedaction, RecordRedaction, Redaction
@@ -166,7 +166,7 @@ class _Copy:
                     if frame.kind == log_file.DROPPED:
                         losses = _losses(decode_msgpack(frame.payload))
                     elif frame.kind == log_file.REMOVED:
-                        oldest = _losses({OLDEST: decode_msgpack(frame.payload)[1]})
+                        oldest = {OLDEST: removed_segments(frame.payload)[1]}
                     elif frame.kind == log_file.END:
                         end = frame.payload
                     elif frame.kind == log_file.BLOB:
