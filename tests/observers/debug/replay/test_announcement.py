@@ -11,6 +11,8 @@ import pytest
 
 from pyfuncdbg.observers.debug.replay.named_code import NamedCode, named_code, package_of
 from pyfuncdbg.observers.record.snapshots import value_encoding as tags
+from pyfuncdbg.ui.inspector.desks.desk import Event
+from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 
 ROOT = Path(__file__).resolve().parents[4]
 WIDGETS = '''
@@ -142,3 +144,16 @@ def test_packages() -> None:
     assert package_of('/x/site-packages/no_such_package/a.py') == 'no_such_package'
     assert package_of('/home/ann/train.py') == '' == package_of('')
     assert NamedCode('m', 'f') == NamedCode('m', 'f', '')
+
+
+def test_the_inspector_shows_it_on_its_bar(folder: Path) -> None:
+    events: list[Event] = []
+    desk = SavedDesk(folder / 't.pfd')
+    try:
+        desk.listen(events.append)
+        reply = desk.answer('replay 99', 80)
+        assert reply.error and not [event for event in events if event.kind == 'log']
+        assert desk.answer('replay 6', 80).data['verdict'] == 'same'
+    finally:
+        desk.close()
+    assert [event.text for event in events if event.kind == 'log'] == ['replay runs numpy.sqrt on recorded data']
