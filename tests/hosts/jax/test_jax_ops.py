@@ -66,3 +66,15 @@ def test_programs_of_many_kinds_have_the_same_results(tmp_path: Path) -> None:
     assert {call.site.op_type for call in calls} >= {'scan', 'while', 'cond', 'sort', 'psum_invariant', 'exp', 'dot_general'}
     (call,) = [call for call in calls if call.site.op_type == 'tan']
     assert np.allclose(call.outputs[0].to_numpy(), np.tan(call.inputs[0].to_numpy()), rtol=1e-5)
+
+
+def test_a_training_program_with_gathers_convolutions_and_pools(tmp_path: Path) -> None:
+    plain = run(tmp_path, str(PROGRAMS / 'digits.py'))
+    done, trace = record(tmp_path, PROGRAMS / 'digits.py', '--ops')
+    assert 'pyfuncdbg: ' not in done.stderr, done.stderr
+    ours, theirs = ([float(line.split()[-1]) for line in text.splitlines()] for text in (done.stdout, plain.stdout))
+    assert np.allclose(ours, theirs, rtol=1e-3) and len(theirs) == 6
+    assert len(trace.runs()) == 40
+    tape = tape_of(trace)
+    assert {node.op_type for node in tape.nodes} >= {'conv_general_dilated', 'scatter-add', 'select_and_scatter_add',
+                                                     'dot_general'}

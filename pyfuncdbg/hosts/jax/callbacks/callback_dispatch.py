@@ -67,8 +67,6 @@ class CallbackDispatch:
     def _replace_debug_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The replacement for the call of `debug.callback`: JAX's own converts the arguments first."""
         def impl(*flat_args: Any, callback: Any, **settings: Any) -> Any:
-            if not hooks.python or not self.on or (user_function(callback) is None and not is_breakpoint(callback)):
-                return original(*flat_args, callback=callback, **settings)
             frame = sys._getframe(1)
 
             def watched(*args: Any) -> Any:
@@ -78,7 +76,13 @@ class CallbackDispatch:
                     self._pass_on(error, frame)
                     raise
                 return ()
-            return original(*flat_args, callback=watched, **settings)
+            try:
+                if not hooks.python or not self.on or (user_function(callback) is None and not is_breakpoint(callback)):
+                    return original(*flat_args, callback=callback, **settings)
+                return original(*flat_args, callback=watched, **settings)
+            except BaseException as error:
+                error.__traceback__ = without_own_frames(error.__traceback__)
+                raise
         return impl
 
     def _pass_on(self, error: BaseException, closure: FrameType | None) -> None:

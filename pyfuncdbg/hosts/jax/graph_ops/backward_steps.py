@@ -123,7 +123,7 @@ def _is_seed(program: ObservedProgram, observer: OpObserver) -> bool:
 def _step_site(host: JaxHost, observer: OpObserver, flows: Sequence[_Flow]) -> CallSite:
     site = observer.site
     return CallSite(f'{site.name}_grad', site.op_type, 'gradient', host, stack=site.stack,
-                    attrs={'forward': site.name, 'slots': [flow.slot for flow in flows]},
+                    attrs={'forward': site.name, 'slots': [flow.slot for flow in flows], 'inputs': list(site.outputs)},
                     inputs=[site.inputs[flow.place] for flow in flows], outputs=site.outputs, traits=_FOREIGN)
 
 

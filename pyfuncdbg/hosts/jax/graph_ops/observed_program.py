@@ -20,8 +20,8 @@ from pyfuncdbg.hosts.jax.programs.occurrences import ONCE, inner_programs, stack
 
 BACKWARD = 'transpose('
 """Part of the name stack of an op that computes gradients."""
-_UNTOUCHED = frozenset(('custom_linear_solve', 'pallas_call', 'custom_partitioning', 'ffi_call', 'xla_call'))
-"""Ops whose inner programs are not for XLA, or follow rules of their own."""
+_OBSERVED_WITHIN = ONCE | {'while', 'scan', 'cond'}
+"""Ops whose inner programs are observed. Others hold one that has to stay as it is, such as the sum of a `scatter`."""
 _READS_NO_VALUE = frozenset(('broadcast_in_dim', 'reshape', 'squeeze', 'expand_dims', 'transpose', 'stop_gradient', 'copy',
                              'iota', 'split', 'concatenate', 'slice', 'pad', 'rev'))
 _SHARED_INPUTS = frozenset(('jit', 'pjit', 'closed_call', 'core_call', 'custom_jvp_call', 'custom_vjp_call',
@@ -68,7 +68,7 @@ class ObservedProgram:
         equations: list[Any] = []
         for equation in jaxpr.eqns:
             name = self._new_name(scope, equation.primitive.name)
-            if equation.primitive.name not in _UNTOUCHED:
+            if equation.primitive.name in _OBSERVED_WITHIN:
                 equation = self._observe_inner(equation, name, once, outer)
             equations.append(equation)
             for index, variable in enumerate(equation.outvars):

@@ -12,7 +12,9 @@ from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.chain import report_failure
 from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.occurrences import Occurrence, find_callbacks, traced_frames
 from pyfuncdbg.hosts.jax.programs.user_function import closure_variable, is_breakpoint, user_function
@@ -117,16 +119,28 @@ class LoweredCallbacks:
             lowering = self._lowering
             if self.on_lowered is not None:
                 self.on_lowered(closed_jaxpr, str(fun_name))
-            closed_jaxpr = self.rewrite(closed_jaxpr, str(fun_name))
             earlier, lowering.occurrences = lowering.occurrences, find_callbacks(closed_jaxpr)
             try:
+                observed = self.rewrite(closed_jaxpr, str(fun_name))
+                if observed is not closed_jaxpr:
+                    try:
+                        return lower(observed, api_name, fun_name, *args, **settings)
+                    except Exception as error:      # an op that may not be observed, or the program's own mistake
+                        report_failure(f'the ops of {fun_name} are not watched', error)
                 return lower(closed_jaxpr, api_name, fun_name, *args, **settings)
+            except BaseException as error:
+                error.__traceback__ = without_own_frames(error.__traceback__)
+                raise
             finally:
                 lowering.occurrences = earlier
 
         def emit_python_callback(ctx: Any, callback: Any, *args: Any, **settings: Any) -> Any:
             self._note(ctx, callback)
-            return original(ctx, callback, *args, **settings)
+            try:
+                return original(ctx, callback, *args, **settings)
+            except BaseException as error:
+                error.__traceback__ = without_own_frames(error.__traceback__)
+                raise
         patches.replace(self._parts.execution, 'lower_sharding_computation', lower_sharding_computation)
         patches.replace(self._parts.callback, 'emit_python_callback', emit_python_callback)
 
