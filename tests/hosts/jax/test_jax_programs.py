@@ -53,3 +53,24 @@ def test_several_devices_call_on_their_own_threads(tmp_path: Path) -> None:
     assert len({call.thread for call in calls}) >= 2
     bad = Counter(call.run for call in calls if call.outputs[0].stats.pos_inf)
     assert set(bad.values()) == {1} and len(bad) == 3
+
+
+STATIC = """
+import functools, jax, jax.numpy as jnp, numpy as np
+S = jax.ShapeDtypeStruct((2,), jnp.float32)
+table = jnp.arange(5000.)
+def same(v):
+    return np.asarray(v)
+@functools.partial(jax.jit, static_argnums=0, static_argnames=('mode',))
+def step(count, v, mode='a'):
+    return jax.pure_callback(same, S, v) * count + table[:2]
+for k in range(3):
+    print(step(2, jnp.full(2, float(k)), mode='b'))
+"""
+
+
+def test_static_arguments_and_constants_are_no_inputs_of_a_run(tmp_path: Path) -> None:
+    done, trace = record(tmp_path, STATIC)
+    assert done.stdout == '[0. 1.]\n[2. 3.]\n[4. 5.]\n', done.stderr
+    assert [[(tensor.name, tensor.to_numpy().tolist()) for tensor in run.feeds] for run in trace.runs()] == [
+        [('v', [k, k])] for k in range(3)]

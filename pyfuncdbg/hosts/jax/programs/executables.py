@@ -133,7 +133,8 @@ class Executables:
 
     def with_callback(self, lowered: LoweredCallback) -> Executable | None:
         """The executable that a callback is part of; None if unknown."""
-        if lowered.executable is None:
+        if lowered.executable is None and not lowered.is_searched:
+            lowered.is_searched = True          # looking through memory takes a tenth of a second
             self._find_earlier()
         executable = lowered.executable
         return executable if isinstance(executable, Executable) else None

@@ -48,6 +48,7 @@ class LoweredCallback:
         times: Number of its calls in one run; None if that depends on values, or is not known.
         devices: Number of devices that call it in one run.
         inline: Number of its calls on the thread that dispatched.
+        is_searched: Whether memory was searched for its executable.
         executable: The compiled program that it is part of, once known.
         site: Where its calls are made, once there was one.
     """
@@ -59,6 +60,7 @@ class LoweredCallback:
         'executable',
         'function',
         'inline',
+        'is_searched',
         'op_type',
         'params',
         'site',
@@ -77,6 +79,7 @@ class LoweredCallback:
         self.stack = stack
         self.times = times
         self.inline = 0
+        self.is_searched = False
         self.devices = devices
         self.executable: CompiledProgram | None = None
         self.site: CallSite | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from types import FrameType
 from typing import Any
@@ -163,7 +163,7 @@ class Dispatches:
         active.append(dispatch)
         waiting.append(dispatch)                # XLA's threads may call before this one goes on
         try:
-            results = invoke(executable.site, call, dispatch.run, list(args)) if hooks.run else call(*args)
+            results = self._invoke_run(executable, call, dispatch.run, args) if hooks.run else call(*args)
         except BaseException:
             dispatch.expect((), self._array)
             raise
@@ -171,6 +171,13 @@ class Dispatches:
             active.remove(dispatch)
         dispatch.expect(results, self._array)
         return results
+
+    @staticmethod
+    def _invoke_run(executable: Executable, call: Callable[..., Any], run: Run, args: Sequence[Any]) -> Any:
+        """Make a run's own call. Constants of the program come before its arguments, and are not shown."""
+        named = _named(args, executable.arguments)
+        first = args[:len(args) - len(named)]
+        return invoke(executable.site, lambda *values: call(*first, *values), run, named)
 
     def _begin(self, executable: Executable | None, label: str = '') -> Dispatch:
         run = Run(label or (executable.name if executable is not None else 'jit'), self._host, perf_counter_ns(),
@@ -192,7 +199,7 @@ class Dispatches:
         candidates = self._executables.compiled_from(getattr(function, '_fun', None))
         if candidates or self._thread.unfinished is not None:
             leaves = self._parts.tree.tree_leaves
-            self._end_dispatch(candidates, leaves((args, settings)), leaves(results))
+            self._end_dispatch(candidates, leaves(_traced_arguments(function, args, settings)), leaves(results))
 
     def _end_dispatch(self, candidates: Sequence[Executable], args: Sequence[Any], results: Sequence[Any]) -> None:
         """End a dispatch from C++: that of the calls since the last one on this thread, or one that has none yet."""
@@ -213,7 +220,7 @@ class Dispatches:
             if not dispatch.over:
                 self._waiting(dispatch.executable).append(dispatch)
         if hooks.run and dispatch.executable is not None:
-            invoke_afterwards(dispatch.executable.site, dispatch.run, list(args), results)
+            invoke_afterwards(dispatch.executable.site, dispatch.run, _named(args, dispatch.executable.arguments), results)
 
     # ------------------------------------------------------------------ calls
     def run_of_call(self, lowered: LoweredCallback, closure: FrameType) -> Dispatch | Run:
@@ -269,6 +276,22 @@ class Dispatches:
         dispatch.begun_by_call = True
         waiting.append(dispatch)
         return dispatch
+
+
+def _named(args: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """The last of the arguments, as many as have names; none where there are fewer: which is which is not known then."""
+    return list(args[len(args) - len(names):]) if names and len(args) >= len(names) else []
+
+
+def _traced_arguments(function: Any, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    """The arguments of a call of a `jit` function without the static ones, which are no inputs of its program."""
+    info = getattr(function, '_jit_info', None)
+    numbers, names = getattr(info, 'static_argnums', None) or (), getattr(info, 'static_argnames', None) or ()
+    if not numbers and not names:
+        return args, settings
+    static = {number % len(args) if -len(args) <= number < len(args) else number for number in numbers} if args else set()
+    return ([value for place, value in enumerate(args) if place not in static],
+            {name: value for name, value in settings.items() if name not in names})
 
 
 def dispatching_frame(closure: FrameType) -> FrameType | None:
