@@ -61,6 +61,7 @@ def observing_primitive(parts: JaxParts) -> Any:
     primitive.def_effectful_abstract_eval(lambda *_, observer: ([], effects))
     primitive.def_impl(lambda *values, observer: observer(*values))
     emit, sharding_of = parts.callback.emit_python_callback, parts.callback._callback_op_sharding
+    settings = {'returns_token': False} if parts.release >= (0, 8) else {}
 
     def lower(ctx: Any, *args: Any, observer: OpObserver) -> Any:
         try:
@@ -68,7 +69,7 @@ def observing_primitive(parts: JaxParts) -> Any:
         except NotImplementedError:             # some axes of the mesh are partitioned by XLA
             return []
         result, _, _ = emit(ctx, observer, None, list(args), ctx.avals_in, ctx.avals_out, has_side_effect=True,
-                            returns_token=False, sharding=sharding)
+                            sharding=sharding, **settings)
         return result
     parts.lowering.register_lowering(primitive, lower)
     return primitive
