@@ -54,7 +54,7 @@ class TorchParts:
 
 _MODULES = {
     'torch': ('torch', 'Tensor float32 default_generator is_grad_enabled'),
-    'native': ('torch._C', '_FunctionBase DisableTorchFunction _DisableTorchDispatch _len_torch_function_stack '
+    'native': ('torch._C', 'TensorBase _FunctionBase DisableTorchFunction _DisableTorchDispatch _len_torch_function_stack '
                            '_len_torch_dispatch_stack _are_functorch_transforms_active _get_dispatch_mode '
                            '_TorchDispatchModeKey _jit_get_schemas_for_operator'),
     'functions': ('torch.autograd.function', 'Function FunctionCtx _SingleLevelFunction BackwardCFunction'),

@@ -146,6 +146,27 @@ def test_the_mode_ends_with_the_last_hook_and_below_a_mode_of_the_program(torch:
     assert _get_current_function_mode_stack() == []
 
 
+def test_a_method_that_the_program_replaces_is_called_once(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def around(name: str) -> None:
+        original = getattr(torch.Tensor, name)
+
+        def called(tensor: Any, *args: Any) -> Any:
+            seen.append(name)
+            return original(tensor, *args)
+        monkeypatch.setattr(torch.Tensor, name, called)
+    with pyfuncdbg.attach('torch'), pyfuncdbg.record():
+        for name in ('item', '__rsub__', 'register_hook', 'backward'):
+            around(name)
+        x = torch.ones(1, requires_grad=True)
+        x.register_hook(lambda g: None)
+        (1 - x).backward()
+        x.detach().item()
+        monkeypatch.undo()
+    assert seen == ['register_hook', '__rsub__', 'backward', 'item']
+
+
 def test_check_finds_the_backward_that_is_wrong(tmp_path: Any) -> None:
     from torch_programs import PROGRAMS, run_command
     done = run_command('run', '--break', 'torch_check.py:16', '--ui', 'prompt', str(PROGRAMS / 'torch_check.py'),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
@@ -20,6 +20,7 @@ from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _MOST_NODES = 256
+_MOST_FUNCTIONS = 4096
 _IGNORED = frozenset(('__get__', '__set__', '__repr__', '__format__', '__len__', '__bool__', 'size', 'dim', 'numel',
                       'backward', 'grad', 'zeros_like', 'ones_like', 'empty_like', 'requires_grad_', 'zero_', 'retain_grad',
                       'stride', 'is_contiguous', 'is_floating_point', 'register_hook', 'register_post_accumulate_grad_hook'))
@@ -39,6 +40,8 @@ class ForwardMode:
         self._calls = calls
         self._thread = threading.local()
         self._tensor: type = parts.torch.Tensor
+        self._methods = dict(vars(self._tensor))
+        self._resolved: dict[FunctionType, Any] = {}
         self._stack_size: Callable[[], int] = parts.native._len_torch_function_stack
         self._sequence_number: Callable[[], int] = parts.autograd._get_sequence_nr
         self._grad_enabled: Callable[[], bool] = parts.torch.is_grad_enabled
@@ -96,6 +99,7 @@ class ForwardMode:
 
     def _mode_class(self) -> Any:
         is_compiling, observe, observer = self._calls.is_compiling, self._observe, self
+        resolved, resolve = self._resolved, self._resolve
 
         class Observing(self._parts.modes.TorchFunctionMode):  # type: ignore[misc, name-defined]
             """A mode that changes nothing."""
@@ -103,6 +107,8 @@ class ForwardMode:
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 if is_compiling():              # `torch.compile` takes the answer for a constant
                     return func(*args, **(kwargs or {}))
+                if type(func) is FunctionType:
+                    func = resolved.get(func) or resolve(func)
                 if not observer.on or not hooks.gradient:
                     try:
                         return func(*args, **(kwargs or {}))
@@ -111,6 +117,22 @@ class ForwardMode:
                         raise
                 return observe(func, args, kwargs or {})
         return Observing
+
+    def _resolve(self, func: FunctionType) -> Any:
+        if len(self._resolved) > _MOST_FUNCTIONS:
+            self._resolved.clear()
+        self._resolved[func] = found = self._original_method(func)
+        return found
+
+    def _original_method(self, func: FunctionType) -> Any:
+        """PyTorch's own method, where PyTorch has found in its place what a program has put around it.
+
+        PyTorch looks for the method by its name in the class, to hand it to a mode: that would be called a second time.
+        """
+        name = next((name for name, value in vars(self._tensor).items() if value is func), None)
+        if name is None:
+            return func
+        return getattr(self._parts.native.TensorBase, name, None) or self._methods.get(name, func)
 
     # ------------------------------------------------------------------ one call
     def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

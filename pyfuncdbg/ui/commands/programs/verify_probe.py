@@ -147,7 +147,8 @@ class ResultNotes:
                 self._note(_element(args), *describe(args), result)
             return result
         noted.__name__, noted.__qualname__, noted.__doc__ = original.__name__, original.__qualname__, original.__doc__
-        noted.__module__ = original.__module__          # AutoGraph converts what is of no module that it knows
+        # AutoGraph converts what is of no module that it knows; a method in C has none.
+        noted.__module__ = getattr(original, '__module__', None) or owner.__module__
         setattr(owner, name, noted)
 
     def _note(self, element: list[Any] | None, what: str, names: Sequence[str], result: Any) -> None:
