@@ -14,7 +14,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import mark_function_caller
-from pyfuncdbg.hooks.chain import call_unwatched, hooks, invoke
+from pyfuncdbg.hooks.chain import call_unwatched, hooks, invoke, report_failure
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
@@ -106,23 +106,15 @@ class CallbackDispatch:
             frame: Of JAX's code that calls it.
         """
         closure = frame.f_back if hasattr(callback, 'in_tree') else frame
-        lowered = self._lowered.called_by(closure, callback)
-        if lowered is None or closure is None:
-            function = user_function(callback)
-            op_type = _eager_op_type(frame)
-            if function is None:
-                if not is_breakpoint(callback):
-                    return call(*args)
-                op_type = 'debug_breakpoint'
-            run = self._runs.eager_runs.of_thread()
-            return self._invoke(self._sites.of_eager(op_type, function, callback), call, run, args)
-        if not lowered.is_watched:
+        try:
+            located = self._locate(callback, frame, closure)
+        except Exception as error:              # a mistake of ours: the call goes on unwatched
+            self.on = False
+            report_failure('watching callbacks failed and is switched off', error)
+            located = None
+        if located is None:
             return call(*args)
-        if lowered.site is not None and hooks.is_ignored(lowered.site) and self._errors.aborted is None:
-            next(lowered.site.counter)
-            return call_unwatched(self._runs.eager_runs.of_thread(), call, *args)
-        dispatch = self._runs.run_of_call(lowered, closure)
-        site = lowered.site or self._sites.of_lowered(lowered, _executable_name(lowered))
+        site, dispatch = located
         if not isinstance(dispatch, Dispatch):
             return self._invoke(site, call, dispatch, args)
         try:
@@ -130,6 +122,22 @@ class CallbackDispatch:
         except BaseException:
             dispatch.failed = True
             raise
+
+    def _locate(self, callback: Any, frame: FrameType, closure: FrameType | None) -> tuple[CallSite, Dispatch | Run] | None:
+        """The site of a call, and its run or the dispatch that this is of; None for a function of JAX's own."""
+        lowered = self._lowered.called_by(closure, callback)
+        if lowered is None or closure is None:
+            function = user_function(callback)
+            if function is None and not is_breakpoint(callback):
+                return None
+            op_type = _eager_op_type(frame) if function is not None else 'debug_breakpoint'
+            return self._sites.of_eager(op_type, function, callback), self._runs.eager_runs.of_thread()
+        if not lowered.is_watched:
+            return None
+        if lowered.site is not None and hooks.is_ignored(lowered.site) and self._errors.aborted is None:
+            return lowered.site, self._runs.eager_runs.of_thread()      # no run need be made
+        dispatch = self._runs.run_of_call(lowered, closure)
+        return lowered.site or self._sites.of_lowered(lowered, _executable_name(lowered)), dispatch
 
     def _invoke(self, site: CallSite, call: Callable[..., Sequence[Any]], run: Run, args: Sequence[Any]) -> Sequence[Any]:
         self._errors.raise_abort()

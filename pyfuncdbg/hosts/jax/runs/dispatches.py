@@ -14,8 +14,9 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
+from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Run
-from pyfuncdbg.hooks.chain import hooks, invoke, invoke_afterwards
+from pyfuncdbg.hooks.chain import hooks, invoke, invoke_afterwards, report_failure
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
@@ -196,10 +197,15 @@ class Dispatches:
 
     def _on_dispatched(self, function: Any, args: Any, settings: Any, results: Any) -> None:
         """A dispatch from C++ has returned."""
-        candidates = self._executables.compiled_from(getattr(function, '_fun', None))
-        if candidates or self._thread.unfinished is not None:
-            leaves = self._parts.tree.tree_leaves
-            self._end_dispatch(candidates, leaves(_traced_arguments(function, args, settings)), leaves(results))
+        try:
+            candidates = self._executables.compiled_from(getattr(function, '_fun', None))
+            if candidates or self._thread.unfinished is not None:
+                leaves = self._parts.tree.tree_leaves
+                self._end_dispatch(candidates, leaves(_traced_arguments(function, args, settings)), leaves(results))
+        except RunAborted:
+            raise
+        except Exception as error:              # of a container of the program's, which JAX has flattened before
+            report_failure('the end of a run of JAX is not known', error)
 
     def _end_dispatch(self, candidates: Sequence[Executable], args: Sequence[Any], results: Sequence[Any]) -> None:
         """End a dispatch from C++: that of the calls since the last one on this thread, or one that has none yet."""
