@@ -93,8 +93,10 @@ class CallDispatch:
         def described(frame: FrameType) -> Entrance | None:
             names = frame.f_locals
             func = names['registry'].get(names['token'], None)
-            entry = self.sites.entry_of(names['registry'], names['token'], func, frame) if func is not None else None
-            if entry is None or entry.site is None:
+            if func is None or type(func) is Observer:      # the latter is ours, at a node of a graph
+                return None
+            entry = self.sites.entry_of(names['registry'], names['token'], func, frame)
+            if entry.site is None:
                 return None
             call, hook = find_watched_call(names['args'])
             run, inputs = self._runs.run_of_call(entry, names['args']), list(names['args'])

@@ -115,10 +115,10 @@ class Debugger:
         """A recording that is on."""
         return self.live.recorder()
 
-    def compare_with(self, comparison: LiveComparison, kinds: frozenset[Kind]) -> None:
-        """Stop where the program first differs from a recording, in calls of these kinds."""
+    def compare_with(self, comparison: LiveComparison) -> None:
+        """Stop where the program first differs from a recording."""
         self.comparison = comparison
-        self.want(*kinds)
+        self.want(*comparison.kinds)
         self.start()
 
     def end_comparison(self) -> None:

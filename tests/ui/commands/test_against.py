@@ -299,3 +299,46 @@ def test_the_steps_of_a_host_do_not_count_between_two(folder: Path) -> None:
     with Trace.open(folder / 'grad-own.pfd') as one, Trace.open(folder / 'grad-real.pfd') as two:
         found = compare_traces(one, two, Rules(frozenset({'environment', 'time'})), ('own', 'real'))
     assert (found.first, found.calls, found.runs, found.across) == (None, 67, 3, True)
+
+
+NODES = '''
+import sys
+import numpy as np
+mode, host = sys.argv[1:]
+if host == 'own':
+    from pyfuncdbg import tf
+else:
+    import tensorflow as tf
+step = 1.5 if mode == 'step' else 1.0
+
+@tf.function
+def summed(x):
+    for n in tf.range(2):
+        x = tf.numpy_function(lambda x: (x * 2).astype(np.float32), [x], tf.float32, name='twice') + step
+        x.set_shape([3])
+    return tf.nn.relu(x)
+
+for n in range(2):          # two nodes of one name and kind, and two functions of one name, in turns
+    a = tf.constant([1., 2., 3.]) * 2.0
+    b = a * 3.0
+    c = tf.py_function(lambda x: x + 1, [a], tf.float32)
+    d = tf.py_function(lambda x: x - 1, [b], tf.float32)
+    print(float(tf.reduce_sum(summed(b) + c + d)))
+'''
+
+
+@pytest.mark.parametrize('host', ['own', pytest.param('tensorflow', marks=pytest.mark.tensorflow)])
+@pytest.mark.parametrize('ops', [True, False])
+def test_nodes_are_compared_where_the_recording_has_them(tmp_path: Path, host: str, ops: bool) -> None:
+    (tmp_path / 'prog.py').write_text(NODES)
+    recorded = run(tmp_path, *(['--ops'] if ops else []), '--record', 'good.pfd', 'prog.py', 'ok', host=host)
+    assert recorded.returncode == 0, recorded.stderr
+    same = run(tmp_path, '--against', 'good.pfd', '--ui', 'none', '--record', 'same.pfd', 'prog.py', 'ok', host=host)
+    last = notices(same)[-1]
+    assert last.startswith('compared with good.pfd: ') and 'missing' not in last, same.stderr
+    compared = int(last.split()[3])
+    assert (compared > 30) == ops and same.stdout == recorded.stdout
+    other = run(tmp_path, '--against', 'good.pfd', '--ui', 'none', '--record', 'other.pfd', 'prog.py', 'step', host=host)
+    last = notices(other)[-1]
+    assert ('add' in last and '1.5, was 1.0' in last) if ops else 'twice[1]' in last, other.stderr
+    assert 'failed at call' not in other.stderr

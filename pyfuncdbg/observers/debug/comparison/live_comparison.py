@@ -33,8 +33,7 @@ from pyfuncdbg.observers.record.snapshots.error_capture import error_text
 from pyfuncdbg.observers.record.snapshots.site_notes import name_and_code
 from pyfuncdbg.observers.record.trace import Trace
 
-KINDS: frozenset[Kind] = frozenset(('python', 'gradient', 'run'))
-"""Kinds of calls that are compared."""
+_KINDS: frozenset[Kind] = frozenset(('python', 'gradient', 'run'))
 _AHEAD = 16
 """Recorded calls that may be missing before one that is recognized by its inputs."""
 _NEAR = 64
@@ -144,6 +143,7 @@ class LiveComparison:
 
     Attributes:
         first: The first divergence; after it nothing is compared any more.
+        kinds: Kinds of calls that are compared: nodes of graphs only where the recording has them.
         calls, runs: How many were compared so far.
         failure: Why the recording cannot be read any more, which ends the comparison; else ''.
     """
@@ -163,7 +163,8 @@ class LiveComparison:
         self._across = False
         """A call is of a host that the recording has no calls of."""
         calls, runs = trace.groups()
-        self._sequences = {**_sequences(calls, trace.grouped_call, KINDS), **_sequences(runs, trace.grouped_run)}
+        self.kinds: frozenset[Kind] = _KINDS | ({'op'} if trace.info().ops else frozenset())
+        self._sequences = {**_sequences(calls, trace.grouped_call, self.kinds), **_sequences(runs, trace.grouped_run)}
 
     @property
     def unknown(self) -> int:
@@ -177,7 +178,7 @@ class LiveComparison:
 
     def wants(self, kind: Kind) -> bool:
         """Whether calls of this kind are compared now."""
-        return self.first is None and not self.failure and kind in KINDS and os.getpid() == self._process
+        return self.first is None and not self.failure and kind in self.kinds and os.getpid() == self._process
 
     def begin(self, call: Call) -> Match | None:
         """Find the counterpart of a call that begins, and compare the inputs; None if it is not compared."""
@@ -350,7 +351,10 @@ def _sequences(groups: GroupedCalls, read: Callable[[int], CallRecord | RunRecor
     sequences = {}
     for number, key in enumerate(groups.keys):
         part = slice(int(groups.bounds[number]), int(groups.bounds[number + 1]))
-        rows = groups.rows[part][(groups.process[part] == 1) & (groups.site[part] != 0)]
+        own = (groups.process[part] == 1) & (groups.site[part] != 0)
+        rows, sites = groups.rows[part][own], groups.site[part][own]
+        if len(sites) and (sites != sites[0]).any():    # of one name, each with ordinals of its own
+            rows = rows[np.argsort(groups.started[part][own], kind='stable')]
         if len(rows) and (kinds is None or key[1] in kinds):
             sequences[key] = _Sequence(np.asarray(rows).tolist(), read)
     return sequences

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.comparison.divergence_text import divergence_text
 from pyfuncdbg.observers.debug.comparison.environment_differences import version_differences
-from pyfuncdbg.observers.debug.comparison.live_comparison import KINDS, LiveComparison
+from pyfuncdbg.observers.debug.comparison.live_comparison import LiveComparison
 from pyfuncdbg.observers.debug.comparison.record_comparison import Rules
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.record.log.program_environment import process_versions
@@ -47,7 +47,7 @@ def compare_with(path: str, rules: Rules, debugger: Debugger, *, quiet: bool = F
         for library, then, now in version_differences(trace.info().versions_with_python, process_versions()):
             say(f'{path} was recorded with {library} {then}, this is {now}')
     comparison = LiveComparison(trace, path, rules)
-    debugger.compare_with(comparison, KINDS)
+    debugger.compare_with(comparison)
     return comparison
 
 
