@@ -7,8 +7,9 @@ import pytest
 from torch_programs import Record
 
 import pyfuncdbg
-from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.call import Call, Frame
 from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hosts.torch.tapes.forward_notes import ForwardNotes
 
 pytestmark = pytest.mark.torch
 
@@ -165,6 +166,18 @@ def test_a_method_that_the_program_replaces_is_called_once(torch: Any, monkeypat
         x.detach().item()
         monkeypatch.undo()
     assert seen == ['register_hook', '__rsub__', 'backward', 'item']
+
+
+def test_lines_of_earlier_passes_are_forgotten() -> None:
+    notes, line = ForwardNotes(), Frame('train.py', 7, 'train')
+    for step in range(3000):
+        for number in range(3):
+            notes.note_nodes(4 * step + number, 4 * step + number + 1, line._replace(line=step))
+        notes.end_epoch()
+    assert len(notes._starts) <= (1 << 12) + 3
+    found, missing = notes.line_of(4 * 2999 + 1), notes.line_of(4 * 2999 + 3)
+    assert found == line._replace(line=2999) and missing is None
+    assert notes.line_of(0) is None
 
 
 def test_check_finds_the_backward_that_is_wrong(tmp_path: Any) -> None:

@@ -159,7 +159,7 @@ class BackwardPasses:
                 steps.report_source(entry.name, leaf, [], None, {**attrs, 'dead': reason, 'fix': fix})
         except Exception as error:              # a mistake of ours
             report_failure('finding out why gradients are missing failed', error)
-        notes.epoch += 1
+        notes.end_epoch()
 
     def _report_sources(self, steps: PassSteps, sources: Sequence[Any], names: Sequence[str], result: Any) -> Any:
         """Make a call for each source of `autograd.grad`; the gradients after hooks."""

@@ -13,6 +13,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 
 _MOST_LINES = 1 << 17
+_MOST_KEPT = 1 << 12
 _MOST_LOSSES = 1 << 12
 _MOST_LEAVES = 1 << 12
 WAYS = {'numpy': 'to NumPy', '__array__': 'to NumPy', 'tolist': 'to a list',
@@ -56,17 +57,28 @@ class ForwardNotes:
         self.losses: dict[tuple[Any, ...], GradientLoss] = {}
         self._uses: dict[int, tuple[weakref.ref[Any], int, Frame, str]] = {}
         self._starts: list[int] = []
+        self._epoch_start = 0
         self._spans: list[tuple[int, Frame]] = []
         self._last_loss: tuple[weakref.ref[Any], GradientLoss] | None = None
+
+    def end_epoch(self) -> None:
+        """A backward pass has ended: later operations are those of the next one. Graphs that are kept lose their lines
+        after one more."""
+        self.epoch += 1
+        if len(self._starts) > _MOST_KEPT:
+            del self._starts[:self._epoch_start], self._spans[:self._epoch_start]
+        self._epoch_start = len(self._starts)
 
     # ------------------------------------------------------------------ lines
     def note_nodes(self, start: int, end: int, line: Frame) -> None:
         """Note that the nodes with these sequence numbers were made at a line."""
         if len(self._starts) > _MOST_LINES:
             del self._starts[:_MOST_LINES // 2], self._spans[:_MOST_LINES // 2]
+            self._epoch_start = 0
         if self._starts and self._starts[-1] >= start:      # the numbers began anew
             self._starts.clear()
             self._spans.clear()
+            self._epoch_start = 0
         self._starts.append(start)
         self._spans.append((end, line))
 
