@@ -4,6 +4,7 @@ IPython's front end calls `begin` for each cell, on the main thread; hosts then 
 """
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable
 from weakref import WeakMethod
 
@@ -28,6 +29,15 @@ def call_at_begin(callback: Callable[[], object]) -> None:
 def display_name(filename: str) -> str:
     """The name under which the user knows a file: of a cell's `filename` its label."""
     return labels.get(filename, filename)
+
+
+def short_place(filename: str, line: int) -> str:
+    """'model.py:12' or 'In[3]:2', for a sentence.
+
+    Args:
+        filename, line: Of a line of the program.
+    """
+    return f'{os.path.basename(display_name(filename))}:{line}'
 
 
 def add_cell_file(name: str, filename: str) -> None:

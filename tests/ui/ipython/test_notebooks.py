@@ -10,7 +10,8 @@ import notebook_maker as maker
 import pytest
 from notebook_pictures import pictures
 
-ON_TENSORFLOW = '06-tensorflow'
+FRAMEWORKS = {'06-tensorflow': pytest.mark.tensorflow, '09-pytorch': pytest.mark.torch, '10-jax': pytest.mark.jax}
+"""Markers of the notebooks that need a framework."""
 
 
 def cells(book: Any) -> list[tuple[str, list[Any]]]:
@@ -20,8 +21,8 @@ def cells(book: Any) -> list[tuple[str, list[Any]]]:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize('name', [pytest.param(name, marks=[pytest.mark.tensorflow] if name == ON_TENSORFLOW else [])
-                                  for name in maker.names()])
+@pytest.mark.parametrize('name', [
+    pytest.param(name, marks=[FRAMEWORKS[name]] if name in FRAMEWORKS else []) for name in maker.names()])
 def test_a_notebook_says_what_is_written_in_it(name: str) -> None:
     book = maker.read(name)
     kept = cells(book)
@@ -32,7 +33,7 @@ def test_a_notebook_says_what_is_written_in_it(name: str) -> None:
 
 def test_they_are_all_there_and_lead_from_one_to_the_next() -> None:
     names = maker.names()
-    assert [name[:2] for name in names] == ['01', '02', '03', '04', '05', '06', '07']
+    assert [name[:2] for name in names] == ['01', '02', '03', '04', '05', '06', '07', '09', '10']
     for name, following in pairwise(names):
         text = '\n'.join(cell.source for cell in maker.read(name).cells if cell.cell_type == 'markdown')
         assert f'({following}.ipynb)' in text

@@ -4,12 +4,12 @@ Called at the end of a pass, on its thread; works on the numbers of tensors in t
 """
 from __future__ import annotations
 
-import os.path
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pyfuncdbg.hooks.notebook_cell import short_place
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, STATELESS
 from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import captured_name
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
@@ -186,7 +186,7 @@ def _last_dependent(log: ForwardLog, ops: Sequence[LoggedOp]) -> LoggedOp:
 
 
 def _place(op: LoggedOp) -> str:
-    return f' ({os.path.basename(op.where.filename)}:{op.where.line})' if op.where is not None else ''
+    return f' ({short_place(op.where.filename, op.where.line)})' if op.where is not None else ''
 
 
 def _name(function: Any) -> str:

@@ -109,13 +109,13 @@ class ForwardMode:
                     return func(*args, **(kwargs or {}))
                 if type(func) is FunctionType:
                     func = resolved.get(func) or resolve(func)
-                if not observer.on or not hooks.gradient:
-                    try:
+                try:
+                    if not observer.on or not hooks.gradient:
                         return func(*args, **(kwargs or {}))
-                    except BaseException as error:
-                        drop_outermost_frame(error)
-                        raise
-                return observe(func, args, kwargs or {})
+                    return observe(func, args, kwargs or {})
+                except BaseException as error:
+                    drop_outermost_frame(error)
+                    raise
         return Observing
 
     def _resolve(self, func: FunctionType) -> Any:

@@ -1,10 +1,10 @@
 """Reasons why parameters get no gradient in a pass, with the line and the fix. On the thread of the pass."""
 from __future__ import annotations
 
-import os.path
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.notebook_cell import short_place
 from pyfuncdbg.hosts.torch.tapes.forward_notes import ForwardNotes, GradientLoss
 
 
@@ -65,4 +65,4 @@ def _described(loss: GradientLoss) -> tuple[str, str]:
 
 
 def _place(line: Frame) -> str:
-    return f' ({os.path.basename(line.filename)}:{line.line})' if line.filename else ''
+    return f' ({short_place(line.filename, line.line)})' if line.filename else ''

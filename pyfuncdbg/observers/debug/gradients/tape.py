@@ -5,12 +5,12 @@ Read from a recorded trace, on any thread; the `tape` command and pictures draw 
 from __future__ import annotations
 
 import math
-import os.path
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.notebook_cell import short_place
 from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls
 from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, enclosing_calls, fill_values, has_values
 from pyfuncdbg.observers.record.display import mimebundle
@@ -317,7 +317,7 @@ def _node(step: CallRecord, names: _Names, inside: Mapping[str, int], within: st
     steps = inside.get(step.forward, 0) if step.forward and step.site.traits.wraps_python else 0
     incoming = tuple(gradient_of(f'{name}:{i}', tensor) for i, tensor in enumerate(step.inputs) if not tensor.absent)
     frame = step.site.stack[-1] if step.site.stack else None
-    place = f'{os.path.basename(frame.filename)}:{frame.line}' if frame is not None else ''
+    place = short_place(frame.filename, frame.line) if frame is not None else ''
     return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name, step.forward),
                     incoming, steps, place, within)
 

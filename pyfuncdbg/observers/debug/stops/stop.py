@@ -6,7 +6,6 @@ that needs the thread's frames or values is done on the stopped thread itself.
 from __future__ import annotations
 
 import itertools
-import os
 import queue
 import threading
 import time
@@ -256,7 +255,7 @@ def _line(stop: Stop) -> str:
     if not stop.frames:
         return 'nowhere'
     code = program_code(stop.frames[-1].frame.f_code)
-    return f'{code.co_name} at {os.path.basename(notebook_cell.display_name(code.co_filename))}:{stop.frames[-1].line}'
+    return f'{code.co_name} at {notebook_cell.short_place(code.co_filename, stop.frames[-1].line)}'
 
 
 def _node(stop: Stop) -> str:

@@ -31,6 +31,8 @@ SITES = 12
 """Sites in the table."""
 SHORT = 3
 """Further origins and failures that get a line of their own."""
+_IPYTHON = ('ipykernel_launcher.py', 'ipython')
+"""Programs that execute cells."""
 _ABORTED = f'{RunAborted.__module__}.{RunAborted.__qualname__}'
 
 
@@ -240,7 +242,9 @@ def _line_finder(origin: NanSource, summary: TraceSummary) -> list[Part]:
     if finding.verdict != 'born' or finding.places or site.kind != 'python' or not site.function or not summary.info.argv:
         return []
     name = shlex.quote(site.name)
-    stop = f"pyfuncdbg run --break {name} --if 'has_inf_or_nan(out)' {shlex.join(summary.info.argv)}"
+    conditions = f"--break {name} --if 'has_inf_or_nan(out)'"
+    in_ipython = os.path.basename(summary.info.argv[0]) in _IPYTHON
+    stop = f'%%pyfunc {conditions}' if in_ipython else f'pyfuncdbg run {conditions} {shlex.join(summary.info.argv)}'
     return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ', and at the stop: ',
                           (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
 
