@@ -174,3 +174,16 @@ def test_debug_nans_keeps_its_check(jax: Any, seen: Seen) -> None:
     step = compiled(jax)
     step(1.), step(2.), step(3.)
     assert len({call.run.id for call in seen.calls}) == 3
+
+
+def test_a_mistake_of_ours_leaves_the_program_as_it_is(jax: Any, seen: Seen, monkeypatch: pytest.MonkeyPatch,
+                                                       capfd: pytest.CaptureFixture[str]) -> None:
+    from pyfuncdbg.hosts.jax.runs.dispatches import Dispatches
+    step = compiled(jax)
+    assert float(step(1.)) == .5 and len(seen.calls) == 1
+
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError('ours')
+    monkeypatch.setattr(Dispatches, 'run_of_call', broken)
+    assert [float(step(2.)), float(step(4.))] == [1, 2] and len(seen.calls) == 1
+    assert capfd.readouterr().err.count('watching callbacks failed and is switched off: ZeroDivisionError: ours') == 1
