@@ -32,10 +32,13 @@ def display_name(filename: str) -> str:
 
 
 def short_place(filename: str, line: int) -> str:
-    """'model.py:12' or 'In[3]:2', for a sentence.
+    """The name of a line of the program in a sentence.
 
     Args:
-        filename, line: Of a line of the program.
+        filename, line: Of the line.
+
+    Returns:
+        'model.py:12' or 'In[3]:2'.
     """
     return f'{os.path.basename(display_name(filename))}:{line}'
 
