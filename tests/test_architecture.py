@@ -105,8 +105,9 @@ CONTAINERS: tuple[Any, ...] = (tuple, list, dict, frozenset, Mapping, Sequence, 
                                typing.Union, types.UnionType)
 """What plain data is made of, beside frozen dataclasses, Protocols of properties, arrays, exceptions and rich's texts."""
 
-FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|(?<!%)py_?func(?!dbg)|numpy_function|\btf\b|\btf_', re.IGNORECASE)
-"""What names a framework, or its ops that call a Python function; `%pyfunc` is our magic."""
+FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|(?<!%)py_?func(?!dbg)|numpy_function|\btf\b|\btf_',
+                        re.IGNORECASE)
+"""What names a framework, or its ops that call a Python function. `%pyfunc` is our magic."""
 
 CHAIN_FOR_HOSTS = {'call_unwatched', 'current_call', 'hooks', 'invoke', 'invoke_afterwards', 'report_failure'}
 HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask_interest', 'ignores_function',
