@@ -1,6 +1,7 @@
 """Backward passes: runs with a gradient call for each node, with links to the steps before it and to the forward calls."""
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pyfuncdbg
 from pyfuncdbg.hooks.call import Call, Frame
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hosts.torch.tapes.forward_notes import ForwardNotes
+from pyfuncdbg.observers.record.recorder import Recorder
 
 pytestmark = pytest.mark.torch
 
@@ -187,3 +189,8 @@ def test_check_finds_the_backward_that_is_wrong(tmp_path: Any) -> None:
     lines = [line for line in done.stderr.splitlines() if 'BAD' in line or ' OK' in line]
     assert any('Cube' in line and 'BAD' in line for line in lines), done.stderr
     assert any('Sine' in line and 'OK' in line for line in lines), done.stderr
+
+
+def test_a_tensor_is_printed_under_our_mode(torch: Any, tmp_path: Path) -> None:
+    with pyfuncdbg.attach('torch'), Recorder(tmp_path / 'a.pfd'):
+        assert repr(torch.tensor([1.0, 2.0])) == 'tensor([1., 2.])'

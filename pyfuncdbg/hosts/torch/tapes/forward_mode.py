@@ -130,9 +130,9 @@ class ForwardMode:
         PyTorch looks for the method by its name in the class, to hand it to a mode: that would be called a second time.
         """
         name = next((name for name, value in vars(self._tensor).items() if value is func), None)
-        if name is None:
+        if name is None or str(func.__globals__.get('__name__')).startswith('torch.'):  # PyTorch's own: __repr__
             return func
-        return getattr(self._parts.native.TensorBase, name, None) or self._methods.get(name, func)
+        return vars(self._parts.native.TensorBase).get(name) or self._methods.get(name, func)
 
     # ------------------------------------------------------------------ one call
     def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
