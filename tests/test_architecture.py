@@ -76,7 +76,7 @@ SUBFOLDERS = {
     'hosts.numpy.graph': 'proto definitions types',
     'hosts.jax': 'doctor graph_ops callbacks runs programs',
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
-    'hosts.torch': 'tapes doctor loader python_calls',
+    'hosts.torch': 'graph_ops tapes doctor loader python_calls',
     'observers.debug': 'replay comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines '
                        'stops conditions',
     'observers.record': 'flight transfer index log snapshots sources',

@@ -33,6 +33,7 @@ class TorchParts:
         optimizers: `Optimizer`.
         fetchers: What a DataLoader fetches with.
         workers: The loop of its worker processes.
+        dispatch: Modes that see ops.
     """
 
     version: str
@@ -50,13 +51,14 @@ class TorchParts:
     optimizers: Any
     fetchers: Any
     workers: Any
+    dispatch: Any
 
 
 _MODULES = {
     'torch': ('torch', 'Tensor float32 default_generator is_grad_enabled'),
     'native': ('torch._C', 'TensorBase _FunctionBase DisableTorchFunction _DisableTorchDispatch _len_torch_function_stack '
                            '_len_torch_dispatch_stack _are_functorch_transforms_active _get_dispatch_mode '
-                           '_TorchDispatchModeKey _jit_get_schemas_for_operator'),
+                           '_TorchDispatchModeKey _jit_get_schemas_for_operator _current_autograd_node'),
     'functions': ('torch.autograd.function', 'Function FunctionCtx _SingleLevelFunction BackwardCFunction'),
     'graph': ('torch.autograd.graph', '_engine_run_backward'),
     'autograd': ('torch.autograd', '_engine_run_backward _get_sequence_nr backward grad'),
@@ -69,6 +71,7 @@ _MODULES = {
     'optimizers': ('torch.optim.optimizer', 'Optimizer'),
     'fetchers': ('torch.utils.data._utils.fetch', '_MapDatasetFetcher _IterableDatasetFetcher'),
     'workers': ('torch.utils.data._utils.worker', '_worker_loop _worker_info'),
+    'dispatch': ('torch.utils._python_dispatch', 'TorchDispatchMode _push_mode _pop_mode'),
 }
 _MEMBERS = {
     ('functions', 'Function'): 'apply forward backward setup_context',

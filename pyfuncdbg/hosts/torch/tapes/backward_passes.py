@@ -39,7 +39,7 @@ class BackwardPasses:
         self._host = host
         self._calls = calls
         self._runs = runs
-        self._leaves = LeafNames(parts)
+        self.leaves = LeafNames(parts)
         self.forward = ForwardMode(parts, calls)
         self._steps = StepSites(host, parts.torch.nn.Parameter, self._line_of)
         self._sites = {label: CallSite(label, label, 'run', host, traits=Traits(backward_pass=True))
@@ -91,7 +91,7 @@ class BackwardPasses:
         accumulates = bool(kwargs.get('accumulate_grad', args[5] if len(args) > 5 else False))
         label = _BACKWARD if accumulates else _GRAD
         sources = [] if accumulates else list(args[3] if len(args) > 3 else kwargs.get('inputs', ()))
-        names = tuple([self._leaves.name(source, sys._getframe(2)) if hasattr(source, 'shape') else f'source {i}'
+        names = tuple([self.leaves.name(source, sys._getframe(2)) if hasattr(source, 'shape') else f'source {i}'
                        for i, source in enumerate(sources)])
         run = self._new_run(label, len(targets), names)
         steps = self._watched_steps(run, targets)
@@ -135,7 +135,7 @@ class BackwardPasses:
         try:
             with self._parts.native.DisableTorchFunction(), self._parts.torch.enable_grad():
                 graph = gradient_graph([node_of(target) for target in targets])
-            steps = PassSteps(run, graph, self._steps, lambda leaf: self._leaves.name(leaf, frame))
+            steps = PassSteps(run, graph, self._steps, lambda leaf: self.leaves.name(leaf, frame))
             steps.install()
         except Exception as error:              # a mistake of ours must not end the program's pass
             report_failure('watching a backward pass failed', error)
@@ -146,7 +146,7 @@ class BackwardPasses:
         """Make a call for each parameter that got no gradient, though others of its model did."""
         notes = self.forward.notes
         try:
-            missing = [entry for entry in self._leaves.relatives(steps.reached)
+            missing = [entry for entry in self.leaves.relatives(steps.reached)
                        if (leaf := entry.parameter()) is not None and id(leaf) not in steps.reached and leaf.grad is None]
             line = program_line(sys._getframe(1))
             attrs: dict[str, Any] = {'asked': (line.filename, line.line)} if line is not None else {}
