@@ -53,7 +53,7 @@ class ModuleRuns:
         def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
             if is_compiling():                  # `torch.compile` takes the answer for a constant
                 return original(module, *args, **kwargs)
-            if not hooks.run and not hooks.python:
+            if not hooks.run and not hooks.python and not hooks.op:
                 return original(module, *args, **kwargs)
             try:
                 if is_watched():

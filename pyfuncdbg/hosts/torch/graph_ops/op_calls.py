@@ -9,16 +9,14 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
-from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.graph_ops.op_sites import OpSites
+from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -73,8 +71,7 @@ class OpCalls:
         if self._kind is None:
             if not self._is_refused:
                 self._is_refused = True
-                say('ops of PyTorch are not seen: its modes would keep torch.compile from compiling; newer versions have none '
-                    'of that')
+                say('ops of this version of PyTorch are not seen: to watch them would keep torch.compile from compiling')
             return
         self._dispatch._push_mode(self._kind())
 
@@ -110,7 +107,7 @@ class OpCalls:
                 try:
                     return observe(func, args, kwargs or {})
                 except BaseException as error:
-                    error.__traceback__ = _frames_within(error.__traceback__)
+                    error.__traceback__ = frames_within_op(error.__traceback__)
                     raise
         return Observing
 
@@ -148,18 +145,6 @@ class OpCalls:
             elif type(value) in (list, tuple):
                 found += [part for part in value if isinstance(part, kind)]
         return found
-
-
-def _frames_within(entry: TracebackType | None) -> TracebackType | None:
-    """The frames of a traceback that are within an op: those of its function in Python, if it has one.
-
-    PyTorch's C++ goes on with an exception without frames, as it makes its own.
-    """
-    while entry is not None and is_own_file(entry.tb_frame.f_code.co_filename):
-        entry = entry.tb_next
-        if entry is not None and entry.tb_frame.f_globals.get('__name__') == 'torch._ops':
-            entry = entry.tb_next
-    return without_own_frames(entry)
 
 
 def _replaced(value: Any, before: Any, now: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import Counter
+from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -120,7 +121,7 @@ class OpSites:
         nodes.last = number
         return site
 
-    def note_outputs(self, site: CallSite, outputs: list[Any]) -> None:
+    def note_outputs(self, site: CallSite, outputs: Sequence[Any]) -> None:
         """Note which tensors an op has made: sites that are new have them as inputs."""
         made = self._outputs
         if len(made) > _MOST:
@@ -182,13 +183,14 @@ class OpSites:
         if place.module is not None:
             attrs['module'] = f'{scope} ({type(place.module).__name__})' if scope else type(place.module).__name__
         return CallSite(name, _op_type(func), 'op', self._host, stack=program_frames(place.frame),
-                        inputs=[self._input_name(tensor, frame) for tensor in inputs], outputs=_output_names(func, name),
+                        inputs=[self._input_name(tensor, run) for tensor in inputs], outputs=_output_names(func, name),
                         attrs=attrs, traits=op_traits(_op_type(func)))
 
-    def _input_name(self, tensor: Any, frame: FrameType) -> str:
-        parameter = self._leaves.parameter_name(tensor)
-        if parameter is not None:
+    def _input_name(self, tensor: Any, run: Run) -> str:
+        if run.kind == 'function' and (parameter := self._leaves.parameter_name(tensor)) is not None:
             return parameter.name
+        if name := self._leaves.known_name(tensor):
+            return name
         entry = self._outputs.get(id(tensor))
         return entry[1] if entry is not None and entry[0]() is tensor else ''
 

@@ -77,7 +77,8 @@ class BackwardPasses:
         calls, is_compiling = self._calls, self._calls.is_compiling
 
         def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or not calls.on or not (hooks.gradient or hooks.run or hooks.python) or calls.is_traced:
+            if is_compiling() or not calls.on or calls.is_traced or not (
+                    hooks.gradient or hooks.run or hooks.python or hooks.op):
                 return original(t_outputs, *args, **kwargs)
             try:
                 return self._make_pass(original, list(t_outputs), args, kwargs)

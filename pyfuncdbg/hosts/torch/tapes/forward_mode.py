@@ -13,7 +13,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import hooks, report_failure
 from pyfuncdbg.hosts.interception.program_line import NOWHERE, program_line
-from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
+from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.tapes.forward_notes import WAYS, ForwardNotes, GradientLoss
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
@@ -114,7 +114,7 @@ class ForwardMode:
                         return func(*args, **(kwargs or {}))
                     return observe(func, args, kwargs or {})
                 except BaseException as error:
-                    drop_outermost_frame(error)
+                    error.__traceback__ = frames_within_op(error.__traceback__)
                     raise
         return Observing
 
@@ -137,11 +137,7 @@ class ForwardMode:
     # ------------------------------------------------------------------ one call
     def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         start = self._sequence_number()
-        try:
-            result = func(*args, **kwargs)
-        except BaseException as error:
-            drop_outermost_frame(error)
-            raise
+        result = func(*args, **kwargs)
         end = self._sequence_number()
         try:
             if end > start:

@@ -68,6 +68,11 @@ class LeafNames:
             return None
         return entry
 
+    def known_name(self, leaf: Any) -> str:
+        """The name of a parameter that was looked up before; '' of any other: a module that is being made has none yet."""
+        entry = self._by_id.get(id(leaf))
+        return entry.name if entry is not None and entry.parameter() is leaf else ''
+
     def relatives(self, leaves: Iterable[int]) -> list[ParameterName]:
         """The names of all parameters in the outermost modules of those with these ids."""
         roots: dict[int, Any] = {}
