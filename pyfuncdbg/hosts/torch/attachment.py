@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
-from pyfuncdbg.hosts.torch.graph_ops.op_calls import OpCalls
+from pyfuncdbg.hosts.torch.graph_ops.op_modes import OpModes
 from pyfuncdbg.hosts.torch.graph_ops.op_sites import OpSites
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.loader.batch_fetches import BatchFetches
@@ -49,7 +49,7 @@ class TorchAttachment:
         links = GradientLinks()
         self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
-        self._op_calls = OpCalls(torch_parts, self._calls, runs, OpSites(torch_parts, host, self._passes.leaves))
+        self._op_calls = OpModes(torch_parts, self._calls, runs, OpSites(torch_parts, host, self._passes.leaves))
         self._patches = Patches()
         self._end_subscription: Callable[[], None] = lambda: None
         try:

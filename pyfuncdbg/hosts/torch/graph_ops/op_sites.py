@@ -1,6 +1,7 @@
-"""Sites of PyTorch's ops: a line of the program in a call of a module, or the forward op that a backward op belongs to.
+"""Sites of PyTorch's ops.
 
-Asked on the thread of each op, for each op: what is found is kept by the code and instruction of the line.
+One is a line of the program in a call of a module, or belongs to the forward op that a backward op differentiates. Asked on
+the thread of each op, for each op: what is found is kept by the code and instruction of the line.
 """
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ BACKWARD = 'backward'
 
 
 class OpPlace:
-    """Where an op is executed.
+    """Place at which an op is executed.
 
     Attributes:
         frame: The program's line; that of a library where the program has none; None without either.

@@ -25,7 +25,7 @@ _UNOBSERVED = ('aten.detach', 'aten.alias', 'aten.lift', 'profiler.')
 """How names of ops begin that compute nothing."""
 
 
-class OpCalls:
+class OpModes:
     """The op calls of all threads.
 
     Attributes:
