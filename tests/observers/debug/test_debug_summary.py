@@ -92,6 +92,8 @@ def test_nameless_results_are_told_apart_by_their_run():
 
 def test_runs_are_those_that_a_user_counts(tmp_path):
     """A gradient within a run is none, nor is a backward pass or an element of a dataset, which have numbers of runs too."""
+    with pyfuncdbg.record(tmp_path / 'earlier.pfd'), tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        session.run(tf.constant(1.0))           # the runs of the next trace have numbers from a later one on
     with pyfuncdbg.record(tmp_path / 'session.pfd'), tf.Graph().as_default():
         x = tf.compat.v1.placeholder(tf.float32, [2], name='x')
         gradient, = tf.gradients(tf.py_function(lambda v: v * v, [x], tf.float32), [x])
@@ -120,3 +122,13 @@ def test_runs_are_those_that_a_user_counts(tmp_path):
         assert run_counts(info) == '2 runs, 3 backward passes, 5 elements of datasets'      # eager code, and the function
         assert run_numbers(replace(info, first_run=1)) == 'run #N counts runs, backward passes and elements of datasets'
         assert {fetch.source: fetch.runs for fetch in summary.fetches}['GradientTape.gradient'] == 1
+
+
+def test_one_place_in_several_processes_is_one_site():
+    norm = sample().call(1).site
+    twin = replace(norm, id=norm.id + 50)       # another site of the same process that looks alike
+    calls = [replace(sample().call(1), number=number, site=replace(site, process=process), process=process, duration=seconds)
+             for number, process, site, seconds in (('1', 1, norm, 1.0), ('2', 1, twin, 2.0), ('2.1', 2, norm, 4.0),
+                                                    ('2.2', 2, twin, 8.0), ('3.1', 3, norm, 16.0))]
+    uses = summarize(trace_of(calls, ())).sites
+    assert [(use.site.process, use.calls, use.finished, use.total) for use in uses] == [(1, 3, 3, 21.0), (1, 2, 2, 10.0)]

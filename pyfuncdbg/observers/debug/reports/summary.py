@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pyfuncdbg.observers.debug.batched_calls import Tell
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, judge
@@ -75,7 +75,7 @@ class TraceSummary:
         calls: By kind ('python', 'op', 'gradient'); of gradients the backward steps.
         bad: How many of them met non-finite values.
         retries: How many of the Python calls were executed once more by `retry`.
-        sites: Python sites that ran, the one with the most time first.
+        sites: Python sites that ran, the one with the most time first; those of one place in several processes are one.
         origins: Where non-finite values began, in order of time; those that were masked at once come last.
         masked: How many calls met non-finite inputs and made finite outputs.
         unjudged: Calls with non-finite values beyond the limit, not judged.
@@ -118,7 +118,7 @@ def summarize(trace: Trace, tell: Tell | None = None) -> TraceSummary:
         if not use.site.attrs.get('source'):    # a source row, not a step
             calls[use.site.kind] += use.calls
         bad[use.site.kind] += use.bad
-    sites = tuple(use for use in uses if use.site.kind == 'python')
+    sites = _across_processes(use for use in uses if use.site.kind == 'python')
     unfinished = sum(use.calls - use.finished for use in sites)
     health = judge(trace, tell=tell)
     heirs: defaultdict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
@@ -135,6 +135,28 @@ def summarize(trace: Trace, tell: Tell | None = None) -> TraceSummary:
                         trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
                         uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''),
                         card=next((origin_card(one.finding, one.heirs, one.likely) for one in origins), None))
+
+
+def _across_processes(uses: Iterable[SiteUse]) -> tuple[SiteUse, ...]:
+    """One use for what several processes have made of one place of the program, the one with the most time first.
+
+    Sites of one process that look alike stay apart: the n-th of one process and of another are the same place.
+    """
+    groups: defaultdict[tuple[object, ...], list[SiteUse]] = defaultdict(list)
+    alike: Counter[tuple[object, ...]] = Counter()
+    for use in sorted(uses, key=lambda use: (use.site.process, use.site.id)):
+        site = use.site
+        key = site.name, site.op_type, site.function, site.filename, site.line, site.stack
+        groups[*key, alike[site.process, key]].append(use)
+        alike[site.process, key] += 1
+    return tuple(sorted((_sum(group) for group in groups.values()), key=lambda use: -use.total))
+
+
+def _sum(uses: Sequence[SiteUse]) -> SiteUse:
+    first, *others = uses
+    return replace(first, **{name: sum((getattr(use, name) for use in others), getattr(first, name))
+                             for name in ('calls', 'failed', 'finished', 'total', 'bad', 'retries', 'changed',
+                                          'unfinished_starts')}) if others else first
 
 
 def _failures(trace: Trace) -> tuple[FailureGroup, ...]:
