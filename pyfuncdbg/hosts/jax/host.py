@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.function_fit import check_fit
 from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges, ReplaySite
 from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueNotKnown
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
@@ -169,22 +168,16 @@ class JaxHost:
             self.set_rng_state(state)
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
-        """Call another function at a site from its next call on.
+        """Refuse: the function of a callback is part of a compiled program.
 
         Args:
-            site: The site.
-            function: The new function.
-            count: Number of inputs that it is called with.
+            site, function, count: As for other hosts.
 
         Raises:
-            ValueError: The site's function cannot be replaced, or the new one does not take `count` inputs.
+            ValueError: Always.
         """
-        replace = site.attrs.get('_replace')
-        if replace is None:
-            raise ValueError(f'{site.name!r} is an eager call: there is no program whose function could be replaced')
-        check_fit(function, [None] * count)
-        replace(function)
-        site.function = function
+        raise ValueError(f'{site.name!r} is part of a compiled program, whose function JAX does not replace; '
+                         'inject gives one output another value')
 
     def rng_state(self) -> Any:
         """The random states of NumPy and of `random`."""

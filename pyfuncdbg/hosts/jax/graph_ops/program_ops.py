@@ -1,7 +1,6 @@
 """Ops of compiled programs as calls of kind 'op', where a hook wants them.
 
-A program that is lowered while a hook wants ops gets observers. One that was compiled before is left as it is: a notice says
-so.
+A program that is lowered while a hook wants ops gets observers. One that was compiled before is left as it is.
 """
 from __future__ import annotations
 
