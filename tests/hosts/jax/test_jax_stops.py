@@ -33,8 +33,9 @@ def test_a_stop_shows_arguments_and_steps(tmp_path: Path) -> None:
 
 
 def test_conditions_and_lines(tmp_path: Path) -> None:
-    done, _ = record(tmp_path, STEPS, '--break', 'program.py:6', '--ui', 'prompt', typed='p low\nq\n')
+    done, _ = record(tmp_path, STEPS, '--break', 'program.py:6', '--ui', 'prompt', typed='p low\nswap lambda *v: v\nq\n')
     assert 'STOPPED in clip at program.py:6' in done.stderr, done.stderr
+    assert "*** 'step/clip' is part of a compiled program" in done.stderr
     (tmp_path / 'trace').rename(tmp_path / 'first')
     done, _ = record(tmp_path, STEPS, '--break', 'pure_callback if v[1] == 1 and float(limits[1]) == 1', '--ui', 'prompt',
                      typed='c\n')
