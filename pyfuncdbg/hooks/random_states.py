@@ -7,6 +7,7 @@ elsewhere, the public functions are asked. Any thread.
 from __future__ import annotations
 
 import ctypes
+import functools
 import random
 import sys
 from typing import Any
@@ -143,15 +144,22 @@ class NumPyRandom:
 
 
 def _flag_of_gauss(generator: np.random.RandomState) -> memoryview | None:
-    """Where a `RandomState` says whether it holds the second of a pair of normal numbers: found in one of our own."""
+    """Where a `RandomState` says whether it holds the second of a pair of normal numbers."""
+    place = _place_of_gauss()
+    if place is None or type(generator) is not np.random.RandomState:
+        return None
+    return memoryview((ctypes.c_ubyte * 1).from_address(id(generator) + place)).cast('B')
+
+
+@functools.cache
+def _place_of_gauss() -> int | None:
+    """The place of that flag in the memory of any `RandomState`: found in one of our own."""
     probe = np.random.RandomState(0)
     size = type(probe).__basicsize__
     content: Any = probe.get_state()
     before, after = [_memory_with(probe, (*content[:3], flag, 0.5), size) for flag in (0, 1)]
     differing = [place for place in range(size) if before[place] != after[place]]
-    if len(differing) != 1 or type(generator) is not np.random.RandomState:
-        return None
-    return memoryview((ctypes.c_ubyte * 1).from_address(id(generator) + differing[0])).cast('B')
+    return differing[0] if len(differing) == 1 else None
 
 
 def _memory_with(generator: np.random.RandomState, state: Any, size: int) -> bytes:

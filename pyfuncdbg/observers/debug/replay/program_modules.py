@@ -136,12 +136,11 @@ class ProgramModules:
             if not (file := getattr(space, '__file__', None)) or not is_machinery(file):
                 require_program_file(file or module)
         else:
-            try:
-                spec = importlib.util.find_spec(module)
-            except (ImportError, ValueError, AttributeError):
-                spec = None
-            origin = spec.origin if spec is not None else None
-            if spec is None or origin is None:
+            package = _origin_of(module.partition('.')[0])
+            if package is not None:             # before the search for a module in it, which imports it
+                require_program_file(package)
+            origin = _origin_of(module)
+            if origin is None:
                 raise CommandError(f'there is no module {module!r} here: run replay in the folder of the program, with its '
                                    'environment')
             require_program_file(origin)
@@ -251,6 +250,15 @@ class ProgramModules:
         if loaded is not None and file and is_machinery(file):          # a host's framework
             return loaded
         return self._imported(module, '')
+
+
+def _origin_of(module: str) -> str | None:
+    """The file of a module that is not imported; None if there is none."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    return spec.origin if spec is not None else None
 
 
 def _is_typed(filename: str) -> bool:
