@@ -11,7 +11,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
-from pyfuncdbg.observers.debug.replay.program_modules import SAFE_MODULES, ProgramModules
+from pyfuncdbg.observers.debug.replay.program_modules import SAFE_MODULES, ProgramModules, origin_of
 
 _OF_FILES = frozenset(('load', 'save', 'savez', 'savez_compressed', 'savetxt', 'loadtxt', 'genfromtxt', 'fromfile',
                        'fromregex', 'memmap'))
@@ -45,11 +45,10 @@ def object_named(modules: ProgramModules, module: str, name: str) -> Any:
     elif module in SAFE_MODULES and name not in _OF_FILES:
         space = importlib.import_module(module)
     else:
+        if module not in sys.modules:           # before a search in its package, which imports that
+            _require_no_library(f'{module}.{name}', origin_of(module.partition('.')[0]))
         space = modules.module_named(module)
-        file = str(getattr(space, '__file__', None) or '')
-        if is_library(file) and not is_machinery(file):
-            raise CommandError(f'the recorded value names {module}.{name} of an installed package: that is not called '
-                               'with recorded data')
+        _require_no_library(f'{module}.{name}', getattr(space, '__file__', None))
         if (main := modules.main_of(space)) is not None:
             main.define_name(name.partition('.')[0])
     for part in name.split('.'):
@@ -59,6 +58,11 @@ def object_named(modules: ProgramModules, module: str, name: str) -> Any:
         if isinstance(space, ModuleType):   # what it imports, such as `random._os`, leads anywhere
             raise CommandError(f'the recorded value names {module}.{name}: that is not called with recorded data')
     return space
+
+
+def _require_no_library(name: str, file: str | None) -> None:
+    if file and is_library(file) and not is_machinery(file):
+        raise CommandError(f'the recorded value names {name} of an installed package: that is not called with recorded data')
 
 
 def _is_exception(name: str) -> bool:

@@ -136,10 +136,7 @@ class ProgramModules:
             if not (file := getattr(space, '__file__', None)) or not is_machinery(file):
                 require_program_file(file or module)
         else:
-            package = _origin_of(module.partition('.')[0])
-            if package is not None:             # before the search for a module in it, which imports it
-                require_program_file(package)
-            origin = _origin_of(module)
+            origin = origin_of(module)
             if origin is None:
                 raise CommandError(f'there is no module {module!r} here: run replay in the folder of the program, with its '
                                    'environment')
@@ -252,8 +249,15 @@ class ProgramModules:
         return self._imported(module, '')
 
 
-def _origin_of(module: str) -> str | None:
-    """The file of a module that is not imported; None if there is none."""
+def origin_of(module: str) -> str | None:
+    """The file of a module that is not imported; the package that it is in is imported for that.
+
+    Args:
+        module: Its name.
+
+    Returns:
+        The path; None if there is none.
+    """
     try:
         spec = importlib.util.find_spec(module)
     except (ImportError, ValueError, AttributeError):
