@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from seen_calls import Seen
+from torch_programs import PROGRAMS, Record, run_command
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
-
-from conftest import PROGRAMS, Record, run_command  # isort: skip
 
 pytestmark = pytest.mark.torch
 
