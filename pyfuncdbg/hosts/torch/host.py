@@ -220,7 +220,7 @@ class TorchHost:
         return self._random.mark()
 
     def op_generators(self) -> Sequence[tuple[str, Any]]:
-        """The state of PyTorch's random generator, in the place of a seed.
+        """The state of PyTorch's random generator, where other hosts have a seed.
 
         Returns:
             One pair.

@@ -13,7 +13,7 @@ _HANDLER = 'handle_torch_function'
 
 
 def drop_added_frames(error: BaseException) -> None:
-    """Make the traceback of an exception as it is when nobody watches."""
+    """Make the traceback of an exception as it is without hooks."""
     first = without_own_frames(error.__traceback__)
     before: TracebackType | None = None
     entry = first

@@ -55,7 +55,7 @@ class CallbackErrors(RaisedErrors):
     def await_error(self, caller: FrameType) -> None:
         """Give its cause to the error that C++ is about to raise in a frame, which dispatched without Python.
 
-        That is a plain ValueError (https://github.com/jax-ml/jax/issues/34083), whose making nobody sees: the frame's next
+        That is a plain ValueError (https://github.com/jax-ml/jax/issues/34083), which no hook sees: the frame's next
         event is its exception. A program that is traced, by a debugger or for its coverage, stays as it is.
         """
         if sys.gettrace() is not None or caller.f_trace is not None:

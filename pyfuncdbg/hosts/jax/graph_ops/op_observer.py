@@ -54,7 +54,7 @@ class OpObserver(Observing):
 
 
 def observing_primitive(parts: JaxParts) -> Any:
-    """The op that calls observers: it has an effect, so that nobody removes it, and no result."""
+    """The op that calls observers: it has an effect, so that no optimization removes it, and no result."""
     primitive = parts.core.Primitive(NAME)
     primitive.multiple_results = True
     effects = {parts.debugging.debug_effect}

@@ -45,7 +45,7 @@ class WorkerLoop:
         self._runs = runs
 
     def install(self, patches: Patches, parts: TorchParts) -> None:
-        """Put it in the place of PyTorch's."""
+        """Replace PyTorch's with it."""
         patches.replace(parts.workers, '_worker_loop', self)
 
     def __call__(self, *args: Any) -> None:

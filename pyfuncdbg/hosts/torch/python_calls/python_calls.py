@@ -76,7 +76,7 @@ class PythonCalls:
             called: What is called.
             original: Calls it with its arguments.
             args, kwargs: The arguments.
-            note: Is told of the call and its result, before hooks may change that.
+            note: Called with the call and its result, before hooks may change the result.
 
         Returns:
             The result, or what a hook has put in its place.
@@ -143,7 +143,7 @@ def _call_nested(original: Callable[..., Any], layout: NestedArguments, args: Se
 
 
 def _ends_early(function: Any, error: Exception) -> bool:
-    """Whether an exception is the end of an iterator, or PyTorch's of a function of which it has recomputed enough."""
+    """Whether an exception is the end of an iterator, or PyTorch's end of a function that it has recomputed far enough."""
     if type(error) is StopIteration:
         return getattr(function, '__name__', '') == '__next__'
     return type(error).__name__ == '_StopRecomputationError' and type(error).__module__ == CHECKPOINT
