@@ -1,7 +1,7 @@
 """Reading of tensors as arrays. On any thread; no mode of PyTorch's sees it, and nothing is recorded for gradients."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -92,3 +92,19 @@ def _numpy_type(name: str) -> np.dtype[Any]:
 def _length(size: Any) -> int:
     """A length of a shape, -1 for a symbolic one."""
     return size if type(size) is int else -1
+
+
+def tensors_in(values: Sequence[Any], kind: type) -> list[Any]:
+    """The tensors among the arguments of an op, and in lists there.
+
+    Args:
+        values: The arguments.
+        kind: PyTorch's class of tensors.
+    """
+    found = []
+    for value in values:
+        if isinstance(value, kind):
+            found.append(value)
+        elif type(value) in (list, tuple):
+            found += [part for part in value if isinstance(part, kind)]
+    return found

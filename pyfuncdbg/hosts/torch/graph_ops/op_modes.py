@@ -18,6 +18,7 @@ from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.torch.graph_ops.op_sites import OpSites
 from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.tensor_values import tensors_in
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -119,9 +120,9 @@ class OpModes:
         if known[1]:
             return func(*args, **kwargs)
         run = self._runs.current()
-        inputs = self._tensors(args)
+        inputs = tensors_in(args, self._tensor)
         if kwargs:
-            inputs += self._tensors(list(kwargs.values()))
+            inputs += tensors_in(list(kwargs.values()), self._tensor)
         site = self._sites.of(func, sys._getframe(2), run, inputs)
         outputs = invoke(site, partial(self._execute, func, args, kwargs, tuple(inputs)), run, inputs)
         self._sites.note_outputs(site, outputs)
@@ -135,16 +136,6 @@ class OpModes:
                 kwargs = {name: _replaced(value, before, now) for name, value in kwargs.items()}
         return output_list(func(*args, **kwargs))
 
-    def _tensors(self, args: Sequence[Any]) -> list[Any]:
-        """The tensors among arguments and in lists there."""
-        kind = self._tensor
-        found = []
-        for value in args:
-            if isinstance(value, kind):
-                found.append(value)
-            elif type(value) in (list, tuple):
-                found += [part for part in value if isinstance(part, kind)]
-        return found
 
 
 def _replaced(value: Any, before: Any, now: Any) -> Any:

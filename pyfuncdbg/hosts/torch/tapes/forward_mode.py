@@ -17,6 +17,7 @@ from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.tapes.forward_notes import WAYS, ForwardNotes, GradientLoss
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
+from pyfuncdbg.hosts.torch.tensor_values import tensors_in
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _MOST_NODES = 256
@@ -151,20 +152,10 @@ class ForwardMode:
         return result
 
     def _note_uses(self, func: Any, args: Sequence[Any], line: Frame) -> None:
-        for tensor in self._tensors(args):
+        for tensor in tensors_in(args, self._tensor):
             if tensor.requires_grad and tensor.is_leaf:
                 self.notes.note_use(tensor, line, func.__name__)
 
-    def _tensors(self, args: Sequence[Any]) -> list[Any]:
-        """The tensors among arguments and in lists there."""
-        kind = self._tensor
-        found = []
-        for value in args:
-            if isinstance(value, kind):
-                found.append(value)
-            elif type(value) in (list, tuple):
-                found += [part for part in value if isinstance(part, kind)]
-        return found
 
     def _note_loss(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, frame: FrameType) -> None:
         name = getattr(func, '__name__', '')
@@ -172,7 +163,7 @@ class ForwardMode:
             return
         if name in WAYS and args and (examination := self._calls.examination) is not None:
             examination.on_taken_out(args[0], name, program_line(frame) or NOWHERE)
-        inputs = [tensor for tensor in self._tensors([*args, *kwargs.values()]) if tensor.requires_grad]
+        inputs = [tensor for tensor in tensors_in([*args, *kwargs.values()], self._tensor) if tensor.requires_grad]
         if not inputs:
             if name in WAYS and args:
                 self.notes.note_taken_out(args[0], WAYS[name])
