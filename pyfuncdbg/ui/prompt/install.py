@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 import pyfuncdbg.hosts  # noqa: F401  which frames are a framework's must be known
 from pyfuncdbg.errors import nearest
+from pyfuncdbg.hooks import process_invitations
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.ui.commands.configuration import UIS, configuration
+from pyfuncdbg.ui.prompt.child_invitation import invitation
 from pyfuncdbg.ui.prompt.front_ends.debugpy import DebugpyClient
 from pyfuncdbg.ui.prompt.front_ends.kernel import NotebookKernel
 from pyfuncdbg.ui.prompt.front_ends.pipe import Pipe
@@ -49,6 +51,7 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Pen
         installed = _installed[id(debugger)] = pending, LentTerminal(conversation, pending, debugger.broker, elsewhere)
         for front_end in (installed[1], *elsewhere, Terminal(conversation), Pipe(conversation, pending)):
             debugger.broker.add(front_end)
+        process_invitations.offer(invitation)
     pending, lending = installed
     if ui == 'inspector':
         lending.forgive()

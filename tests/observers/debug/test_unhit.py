@@ -180,7 +180,7 @@ def test_a_node_in_a_scope_is_proposed_by_its_whole_name() -> None:
 
 
 @pytest.mark.parametrize(('calls', 'sentences'), [
-    (True, []), (False, ['was never called in this process, and no forked one stopped there.'])])
+    (True, []), (False, ['was never called in this process, and none that it started stopped there.'])])
 def test_what_a_forked_process_has_hit_is_not_called_unhit(calls: bool, sentences: list[str]) -> None:
     with ScriptedUser(['c']):
         debugger.start()

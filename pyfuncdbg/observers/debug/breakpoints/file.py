@@ -16,6 +16,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+from pyfuncdbg.observers.debug.breakpoints.plain_fields import USUAL, fields_of, set_breakpoint
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 
 NAME = '.pyfuncdbg.toml'
@@ -56,16 +57,16 @@ def save(breakpoints: Breakpoints, path: Path) -> FileReport:
     """
     if path.exists():
         _read(path)                             # do not overwrite a file that another tool wrote
-    saved: list[Breakpoint] = []
+    saved: list[int] = []
     left_out: list[str] = []
     lines = ["# Breakpoints of pyfuncdbg. 'breaks --load' sets them; conditions and commands are Python.\n"]
     for number, entry in sorted(breakpoints.entries.items()):
-        one = entry.breakpoint
-        if one.when is not None and one.when.text is None:
-            left_out.append(f'{number}: its condition is a Python function')
-            continue
-        saved.append(one)
-        lines.append(_to_toml(one, entry.hits, entry.commands))
+        try:
+            lines.append(_to_toml(fields_of(entry)))
+        except CommandError as error:
+            left_out.append(f'{number}: {error}')
+        else:
+            saved.append(number)
     partial = path.with_name(f'{path.name}.{os.getpid()}')
     try:
         partial.write_text('\n'.join(lines), encoding='utf-8')
@@ -73,7 +74,7 @@ def save(breakpoints: Breakpoints, path: Path) -> FileReport:
     except (OSError, UnicodeEncodeError) as error:
         partial.unlink(missing_ok=True)
         raise CommandError(f'cannot write {str(path)!r}: {getattr(error, "strerror", None) or error}') from None
-    return FileReport(str(path), 'saved', tuple(one.number for one in saved), tuple(left_out))
+    return FileReport(str(path), 'saved', tuple(saved), tuple(left_out))
 
 
 def load(breakpoints: Breakpoints, path: Path) -> FileReport:
@@ -87,9 +88,7 @@ def load(breakpoints: Breakpoints, path: Path) -> FileReport:
     for index, fields in enumerate(_read(path), 1):
         existing = {_key(entry.breakpoint) for entry in list(breakpoints.entries.values())}
         try:
-            commands: list[str] = fields.pop('commands', [])
-            breakpoint = breakpoints.set(fields.pop('spec'), fields.pop('if', None), **fields)
-            breakpoints.entry(breakpoint.number).commands = tuple(commands)
+            breakpoint = set_breakpoint(breakpoints, fields)
         except CommandError as error:
             for number in set_:
                 breakpoints.clear(number)
@@ -106,18 +105,10 @@ def _key(one: Breakpoint) -> tuple[Any, ...]:
     return one.spec, one.when, one.timing, one.do, one.boundary
 
 
-def _to_toml(one: Breakpoint, hits: int, commands: tuple[str, ...]) -> str:
-    fields: dict[str, Any] = {'spec': one.spec.text}
-    if one.when is not None:
-        fields['if'] = one.when.text
-    if one.spec.kind != 'line' and (one.boundary or one.timing != 'before'):
-        fields['timing'] = one.timing
-    fields |= {'do': one.do, 'once': one.once, 'every': one.every, 'after': max(one.after - hits, 0), 'enabled': one.enabled,
-               'commands': list(commands)}
-    usual = {'commands': [], 'do': 'stop', 'once': False, 'every': 1, 'after': 0, 'enabled': True}
+def _to_toml(fields: Mapping[str, Any]) -> str:
     # JSON's strings, numbers, booleans and lists of these are TOML's too, but for one control character.
     body = [f'{name} = {json.dumps(value, ensure_ascii=False)}'.replace('\x7f', '\\u007F') for name, value in fields.items()
-            if usual.get(name, ...) != value]
+            if USUAL.get(name, ...) != value]
     return '\n'.join([f'[[{_TABLE}]]', *body, ''])
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from pyfuncdbg.observers.debug.breakpoints import forked_hits
+from pyfuncdbg.observers.debug.breakpoints import child_hits
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, states
 from pyfuncdbg.observers.debug.breakpoints.program_names import describe_name, program_functions
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
@@ -22,14 +22,14 @@ def unhit_warnings(breakpoints: Breakpoints, numbers: Container[int]) -> list[st
     return [_failure_text(state) if state.failures else _in_this_process(_unhit_reason(state, breakpoints),
                                                                                     breakpoints.entry(state.number))
             for state in states(breakpoints) if state.number in numbers
-            and ((state.enabled and not state.hits and not forked_hits.was_hit(state.number)) or state.failures)]
+            and ((state.enabled and not state.hits and not child_hits.was_hit(state.number)) or state.failures)]
 
 
 def _in_this_process(sentence: str, entry: BreakpointEntry) -> str:
-    """A sentence that claims no more of forked processes than is known."""
-    if forked_hits.forks() == entry.forks_before:
+    """A sentence that claims no more of other processes than is known."""
+    if child_hits.children() == entry.children_before:
         return sentence
-    return f'{sentence.rstrip(".")} in this process, and no forked one stopped there.'
+    return f'{sentence.rstrip(".")} in this process, and none that it started stopped there.'
 
 
 def _failure_text(state: BreakpointState) -> str:

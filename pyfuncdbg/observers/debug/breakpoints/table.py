@@ -153,7 +153,7 @@ class Breakpoints:
 
     # ------------------------------------------------------------------ set and changed
     def set(self, place: str | Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop',
-            once: bool = False, every: int = 1, after: int = 0, enabled: bool = True) -> Breakpoint:
+            once: bool = False, every: int = 1, after: int = 0, enabled: bool = True, number: int = 0) -> Breakpoint:
         """Set a breakpoint.
 
         Args:
@@ -163,6 +163,7 @@ class Breakpoints:
             timing: When it is tested; by default where the function begins that is named, before the call of anything else,
                 or after it if the condition reads `out`.
             do, once, every, after, enabled: As in `Breakpoint`.
+            number: Its number, greater than all so far; 0 for the next one.
 
         Raises:
             CommandError: One of these makes no sense; nothing is changed.
@@ -174,7 +175,7 @@ class Breakpoints:
             raise CommandError(f'no action {do!r}; there are {", ".join(ACTIONS)}.{nearest(str(do), ACTIONS, 1)}')
         chosen = timing_of(where, predicate, timing, do)
         with self._lock:
-            breakpoint = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled,
+            breakpoint = Breakpoint(max(number, self._number + 1), where, predicate, chosen, do, once, every, after, enabled,
                                     timing == 'before')
             entry = BreakpointEntry(breakpoint, self._program, self.lines, self._disable)
             entry.parameters.update({name: site.parameters or () for name, site in self._functions(where).items()})

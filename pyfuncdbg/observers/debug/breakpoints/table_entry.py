@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.call_frames import is_function_frame
 from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.hooks.source_map import line_of
-from pyfuncdbg.observers.debug.breakpoints import forked_hits
+from pyfuncdbg.observers.debug.breakpoints import child_hits
 from pyfuncdbg.observers.debug.breakpoints.actions import LineSnaps, log, variables
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, HitCount
 from pyfuncdbg.observers.debug.breakpoints.known_sites import SiteCatalogue
@@ -136,7 +136,7 @@ class BreakpointEntry:
         parameters: By the functions that it is tested at, as far as they are known.
         evaluated: Whether its condition was evaluated at a call, since it is this one.
         commands: Lines to carry out where it stops.
-        forks_before: How often this process had forked when it was set.
+        children_before: Number of child processes when it was set.
     """
 
     def __init__(self, breakpoint: Breakpoint, program: DebuggedProgram, lines: Callable[[], LineBreakpoints],
@@ -146,8 +146,8 @@ class BreakpointEntry:
         self._lines = lines
         self._disable = disable
         self._count = HitCount()
-        forked_hits.share()
-        self.forks_before = forked_hits.forks()
+        child_hits.share()
+        self.children_before = child_hits.children()
         self._armed: dict[int, SiteTest] = {}
         self.sites: dict[str, None] = {}
         self.evaluated = False
@@ -291,7 +291,7 @@ class BreakpointEntry:
     def count_hit(self, call: Call | None) -> bool:
         """Count a hit in a call, if it is in one; whether to act at it."""
         acts = self._count.count_hit(self.breakpoint, call)
-        forked_hits.note_hit(self.breakpoint.number)
+        child_hits.note_hit(self.breakpoint.number)
         if acts and self.breakpoint.once:
             self._disable(self.breakpoint.number)
         return acts

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -313,8 +314,15 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def log_stop(stop: Stop) -> None:
     """Say that a stop was passed, and note it."""
-    say(f'not stopped {location_text(stop)}: {stop.reason} (no user is connected)')
+    worker = ': a worker process has no stdin. Run it at a terminal, or without workers: num_workers=0' if _is_worker() else ''
+    say(f'not stopped {location_text(stop)}: {stop.reason} (no user is connected{worker})')
     note_stop(stop)
+
+
+def _is_worker() -> bool:
+    """Whether this process was started by Python's `multiprocessing`, which closes its stdin."""
+    processes = sys.modules.get('multiprocessing.process')
+    return processes is not None and processes.parent_process() is not None
 
 
 def note_stop(stop: Stop) -> None:

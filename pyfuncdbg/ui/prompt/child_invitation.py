@@ -1,0 +1,33 @@
+"""Invitation of a process that starts afresh to be debugged as the one that starts it.
+
+Made on the thread that starts the process; `child_debugging` accepts it there.
+"""
+from __future__ import annotations
+
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.process_invitations import Invitation
+from pyfuncdbg.observers.debug.breakpoints import child_hits
+from pyfuncdbg.observers.debug.breakpoints.plain_fields import fields_of
+from pyfuncdbg.observers.debug.debugger import debugger
+
+_refused: set[int] = set()
+"""Numbers of breakpoints that were reported as not set in other processes."""
+
+
+def invitation() -> Invitation:
+    """What a process that starts now needs to be debugged as this one."""
+    breakpoints = []
+    for number, entry in sorted(debugger.breakpoints.entries.items()):
+        try:
+            fields = fields_of(entry)
+        except CommandError as error:
+            if number not in _refused:
+                _refused.add(number)
+                say(f'breakpoint {number} is not set in processes that start afresh: {error}, expected a text')
+            continue
+        breakpoints.append({**fields, 'number': number})
+    child_hits.count_child()
+    return Invitation(f'{__package__}.child_debugging', 'join_debugging', {
+        'breakpoints': breakpoints, 'hits': child_hits.path(), 'ui': debugger.broker.front_end_name,
+        'state': {'catching': debugger.catching, 'left': debugger.left, 'on': debugger.on}, 'lost': debugger.broker.lost})

@@ -1,0 +1,74 @@
+"""Stops in the workers of a DataLoader, at the terminal of the program: forked ones and those that start afresh."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from torch_programs import run_command
+from ui.prompt.pseudo_terminal import Terminal
+
+pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
+
+PROGRAM = '''
+import sys, torch
+from torch.utils.data import DataLoader, Dataset
+class Numbers(Dataset):
+    def __len__(self): return 6
+    def __getitem__(self, index):
+        value = index * 2
+        if index == 5 and 'breakpoint' in sys.argv: breakpoint()
+        return torch.tensor(value)
+if __name__ == '__main__':
+    for batch in DataLoader(Numbers(), batch_size=2, num_workers=2, multiprocessing_context=sys.argv[1]):
+        print(batch.tolist())
+    print('end')
+'''
+METHODS = ['fork', 'spawn', 'forkserver']
+
+
+def terminal(folder: Path, *options: str) -> Terminal:
+    (folder / 'loads.py').write_text(PROGRAM)
+    return Terminal(folder, '-m', 'pyfuncdbg', 'run', '-q', *options, timeout=120)
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_breakpoints_of_the_main_process(tmp_path: Path, method: str) -> None:
+    with terminal(tmp_path, '--break', 'function:Numbers.__getitem__', '--if', 'index == 4', '--break', 'loads.py:9', '--if',
+                  'value == 10', 'loads.py', method) as user:
+        shown = user.prompt()
+        assert 'STOPPED entering __getitem__' in shown and 'breakpoint 1' in shown and 'DataLoader worker 0' in shown
+        assert '4' in user.type('p index')
+        shown = user.type('c')
+        assert 'STOPPED in __getitem__ at loads.py:9' in shown and 'breakpoint 2' in shown
+        assert '[8, 10]' in user.last('c', '[8, 10]', 'end')
+        assert user.end() == 0
+        assert 'stopped nothing' not in user.text       # the main process knows of the hits in its workers
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_breakpoint_in_the_program(tmp_path: Path, method: str) -> None:
+    with terminal(tmp_path, 'loads.py', method, 'breakpoint') as user:
+        shown = user.prompt()
+        assert 'STOPPED in __getitem__ at loads.py:9' in shown and 'breakpoint()' in shown
+        assert '10' in user.type('p value')
+        user.last('c', '[8, 10]', 'end')
+        assert user.end() == 0
+
+
+@pytest.mark.parametrize('method', ['fork', 'spawn'])
+def test_without_a_terminal_one_line_says_what_to_do(tmp_path: Path, method: str) -> None:
+    (tmp_path / 'loads.py').write_text(PROGRAM)
+    done = run_command('run', '-q', '--break', 'loads.py:9', '--if', 'value == 8', 'loads.py', method, cwd=tmp_path,
+                       typed='c\n')
+    assert done.stdout.endswith('[8, 10]\nend\n')
+    assert done.stderr.splitlines() == [
+        'pyfuncdbg: not stopped __getitem__ at loads.py:9, Numbers.__getitem__[2]: breakpoint 1 (no user is connected: '
+        'a worker process has no stdin. Run it at a terminal, or without workers: num_workers=0)']
+
+
+def test_a_breakpoint_that_cannot_go_along_is_told(tmp_path: Path) -> None:
+    (tmp_path / 'loads.py').write_text(PROGRAM.replace("    for batch", '''    import pyfuncdbg
+    pyfuncdbg.break_at('function:Numbers.__getitem__', lambda call: True, after=9)
+    for batch'''))
+    done = run_command('run', '-q', 'loads.py', 'spawn', cwd=tmp_path)
+    assert done.stderr.count('breakpoint 1 is not set in processes that start afresh: its condition is a Python function') == 1
