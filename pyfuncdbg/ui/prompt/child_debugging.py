@@ -12,10 +12,12 @@ from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.breakpoints import child_hits
 from pyfuncdbg.observers.debug.breakpoints.plain_fields import set_breakpoint
 from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.stop import Verb
 from pyfuncdbg.ui.prompt.install import install
 
 
-def join_debugging(breakpoints: Sequence[Mapping[str, Any]], hits: str, ui: str, state: Mapping[str, bool], lost: Any) -> None:
+def join_debugging(breakpoints: Sequence[Mapping[str, Any]], hits: str, ui: str, state: Mapping[str, bool],
+                   lost: Verb) -> None:
     """Debug this process as the one that has started it, from now on.
 
     Args:

@@ -71,4 +71,5 @@ def test_a_breakpoint_that_cannot_go_along_is_told(tmp_path: Path) -> None:
     pyfuncdbg.break_at('function:Numbers.__getitem__', lambda call: True, after=9)
     for batch'''))
     done = run_command('run', '-q', 'loads.py', 'spawn', cwd=tmp_path)
-    assert done.stderr.count('breakpoint 1 is not set in processes that start afresh: its condition is a Python function') == 1
+    assert done.stderr.count('breakpoint 1 is not set in processes that start afresh: its condition is a Python '
+                             'function') == 1

@@ -314,8 +314,8 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def log_stop(stop: Stop) -> None:
     """Say that a stop was passed, and note it."""
-    worker = ': a worker process has no stdin. Run it at a terminal, or without workers: num_workers=0' if _is_worker() else ''
-    say(f'not stopped {location_text(stop)}: {stop.reason} (no user is connected{worker})')
+    why = ': a worker process has no stdin. Run it at a terminal, or without workers: num_workers=0' if _is_worker() else ''
+    say(f'not stopped {location_text(stop)}: {stop.reason} (no user is connected{why})')
     note_stop(stop)
 
 
