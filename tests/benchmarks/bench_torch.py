@@ -15,12 +15,15 @@ from typing import Any
 
 import torch
 from timing import Result, Work, table
+from torch.utils.data._utils.fetch import _MapDatasetFetcher
+from torch.utils.data.dataloader import default_collate
 
 import pyfuncdbg
 
 ROUNDS = 30
 REPEATS = 20
 CHAIN = 50
+BATCH = 64
 
 
 class Same(torch.autograd.Function):  # type: ignore[misc, name-defined]
@@ -36,6 +39,17 @@ class Same(torch.autograd.Function):  # type: ignore[misc, name-defined]
 @torch.library.custom_op('bench::same', mutates_args=(), schema='(Tensor x) -> Tensor')
 def same(x: Any) -> Any:
     return x.clone()
+
+
+class Rows(torch.utils.data.Dataset):  # type: ignore[misc, name-defined]
+    def __init__(self) -> None:
+        self.rows = torch.randn(BATCH, 4)
+
+    def __len__(self) -> int:
+        return BATCH
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        return self.rows[index], index
 
 
 class Inner(torch.nn.Module):
@@ -85,6 +99,8 @@ def ways() -> Iterator[tuple[str, Work, int, str, str]]:
         return y
     yield 'autograd.Function', repeated(Same.apply), REPEATS, '<= 0.3 µs more', '<= 20 µs more'
     yield 'custom op', repeated(same), REPEATS, '<= 0.3 µs more', '<= 15 µs more'
+    fetcher, indices = _MapDatasetFetcher(Rows(), True, default_collate, False), list(range(BATCH))
+    yield 'loader item', lambda: fetcher.fetch(indices), BATCH, '<= 0.3 µs more', '<= 10 µs more'
     yield 'module, outermost', repeated(inner), REPEATS, '<= 0.3 µs more', '-'
     yield 'module, inner', lambda: outer(x), REPEATS, '<= 0.3 µs more', '-'
     yield 'operation of the forward pass', chain, CHAIN, '-', '-'

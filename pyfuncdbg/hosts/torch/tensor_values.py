@@ -39,10 +39,13 @@ class TensorReader:
         Raises:
             Exception: PyTorch's, of a tensor that NumPy cannot share: `array` reads it.
         """
-        if self._function_modes() or self._dispatch_modes():
+        if self._dispatch_modes():
             with self._no_functions(), self._no_dispatch():
                 return tensor.detach().numpy()  # type: ignore[no-any-return]
-        return tensor.detach().numpy()  # type: ignore[no-any-return]
+        if self._function_modes():
+            with self._no_functions():          # without `detach` it takes 0.3 us less
+                return (tensor.detach() if tensor.requires_grad else tensor).numpy()  # type: ignore[no-any-return]
+        return (tensor.detach() if tensor.requires_grad else tensor).numpy()  # type: ignore[no-any-return]
 
     def array(self, tensor: Any) -> np.ndarray | UnknownValue:
         """The array behind any tensor.

@@ -18,6 +18,13 @@ class StepMaker(Protocol):
         """Make the step of a node in Python, around what computes it."""
 
 
+class _Active(threading.local):
+    """Active run and steps of this thread. The class has the defaults: a miss in a `threading.local` costs 0.2 us."""
+
+    run: Run | None = None
+    steps: StepMaker | None = None
+
+
 class ThreadRuns:
     """The active runs, by thread.
 
@@ -27,27 +34,27 @@ class ThreadRuns:
 
     def __init__(self, host: TorchHost) -> None:
         self.eager = EagerRuns(host)
-        self._thread = threading.local()
+        self._thread = _Active()
 
     @property
     def active(self) -> Run | None:
         """The innermost module call or pass of this thread."""
-        return getattr(self._thread, 'run', None)
+        return self._thread.run
 
     def current(self) -> Run:
         """The run that a call on this thread belongs to."""
-        run: Run | None = getattr(self._thread, 'run', None)
+        run = self._thread.run
         return run if run is not None else self.eager.of_thread()
 
     @property
     def steps(self) -> StepMaker | None:
         """The steps of the innermost pass of this thread, if they are watched."""
-        return getattr(self._thread, 'steps', None)
+        return self._thread.steps
 
     @contextmanager
     def within(self, run: Run, steps: StepMaker | None = None) -> Iterator[None]:
         """A block whose calls belong to a run, and are within the steps of a pass if that is one."""
-        outer = getattr(self._thread, 'run', None), getattr(self._thread, 'steps', None)
+        outer = self._thread.run, self._thread.steps
         self._thread.run, self._thread.steps = run, steps
         try:
             yield

@@ -15,6 +15,7 @@ from torch_programs import PROGRAMS, Record, plain_output
 
 import pyfuncdbg
 from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = pytest.mark.torch
 
@@ -67,6 +68,31 @@ def test_a_function_gets_the_program_s_own_containers(torch: Any, seen: Seen, lo
 def test_what_a_hook_gives_is_the_item(torch: Any, seen: Seen, loader: Callable[..., Any]) -> None:
     seen.change = lambda call, proceed: [torch.tensor(7)] if call.inputs[0] == 1 else proceed()
     assert [batch.tolist() for batch in loader([torch.tensor(i) for i in range(3)], batch_size=3)] == [[0, 7, 2]]
+
+
+def test_items_that_a_recorder_alone_sees_are_fetched_once(torch: Any, loader: Callable[..., Any], tmp_path: Path) -> None:
+    fetched = []
+
+    class Odd(torch.utils.data.Dataset):
+        def __len__(self) -> int:
+            return 3
+
+        def __getitem__(self, index: int) -> Any:
+            fetched.append(index)
+            if index == 2:
+                raise KeyError('no such row')
+            return NotImplemented if index else (torch.ones(2), 'text')
+    with pyfuncdbg.attach('torch'), Recorder(tmp_path / 'a.pfd'), pytest.raises(KeyError, match='no such row') as raised:
+        list(torch.utils.data.DataLoader(Odd(), batch_size=None))
+    assert fetched == [0, 1, 2]
+    assert not [entry for entry in raised.traceback if 'pyfuncdbg' in str(entry.path) and 'tests' not in str(entry.path)]
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        calls = trace.calls()
+        assert [[value.to_numpy().tolist() for value in call.inputs] for call in calls] == [[0], [1], [2]]
+        assert [call.error.type if call.error else None for call in calls] == [None, None, 'KeyError']
+        assert calls[0].outputs[1].to_numpy().tolist() == b'text'
+        assert {call.site.stack[-1].function for call in calls} == {
+            'test_items_that_a_recorder_alone_sees_are_fetched_once'}
 
 
 def test_the_program_gets_what_it_gets_without_us(record: Record, tmp_path: Path) -> None:

@@ -85,6 +85,17 @@ def test_scalars_of_every_type_come_back(tmp_path):
             rest[-1].to_numpy()
 
 
+def test_integers_of_python_are_kept_as_numpy_reads_them(tmp_path):
+    values = [7, -(1 << 63), (1 << 63) - 1, 1 << 63, True]
+    with recorded(tmp_path, *values) as trace:
+        inputs = trace.call(trace.calls()[0].number).inputs
+        assert [tensor.dtype for tensor in inputs] == ['int64', 'int64', 'int64', 'uint64', 'bool']
+        assert [tensor.to_numpy()[()] for tensor in inputs] == values
+    with recorded(tmp_path, 1 << 64, 7, level='none') as trace:
+        inputs = trace.call(trace.calls()[0].number).inputs
+        assert [(tensor.dtype, tensor.level) for tensor in inputs] == [('object', 'none'), ('int64', 'none')]
+
+
 def test_text_with_control_characters_and_surrogates(tmp_path):
     nasty = ['\x1b[31mred\x1b[0m', '\udc80', '\0', '[bold]x[/bold]', '日本', '']
 

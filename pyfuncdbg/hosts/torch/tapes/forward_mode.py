@@ -145,11 +145,18 @@ class ForwardMode:
                 line = program_line(sys._getframe(2)) or NOWHERE
                 self.notes.note_nodes(start, end, line)
                 self._note_uses(func, args, line)
-            else:
+            elif getattr(func, '__name__', '') in WAYS or any(map(self._has_gradient, args)) or (
+                    kwargs and any(map(self._has_gradient, kwargs.values()))):
                 self._note_loss(func, args, kwargs, result, sys._getframe(2))
         except Exception as error:              # a mistake of ours must not end the program
             report_failure('noting a forward operation failed', error)
         return result
+
+    def _has_gradient(self, value: Any) -> bool:
+        """Whether an argument is a tensor with a gradient, or a list that may hold some."""
+        if isinstance(value, self._tensor):
+            return value.requires_grad          # type: ignore[attr-defined, no-any-return]
+        return type(value) in (list, tuple)
 
     def _note_uses(self, func: Any, args: Sequence[Any], line: Frame) -> None:
         for tensor in tensors_in(args, self._tensor):

@@ -13,18 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.code_names import names_in
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.observers.record.snapshots.value_encoding import ValueEncoder, attributes_of, is_plain_object
+from pyfuncdbg.observers.record.snapshots.value_mark import FEW, MISSING, SMALL, has_values, mark_of
 
-_FEW, _SMALL = 32, 4 << 10
-"""Items of a container, and bytes of an array, that are compared at each call; larger ones are kept as first seen."""
 _MOST_FUNCTIONS, _MOST_GLOBALS = 50, 64
-_MISSING = object()
-_PLAIN_TYPES = frozenset((int, float, bool, str, bytes, complex, type(None)))
 _NO_DATA = (FunctionType, MethodType, ModuleType, type, np.ufunc, type(len), type(np.dot))
 
 
@@ -47,7 +43,7 @@ class FunctionValues:
         self.code = getattr(function, '__code__', None)
         self._globals = list(itertools.islice(read_globals(function), _MOST_GLOBALS))
         self.plain = not self._globals and type(function) is FunctionType and not function.__code__.co_freevars \
-            and not _has_values(function)
+            and not has_values(function)
 
     def mark(self, function: Any) -> Any:
         """A mark of the values.
@@ -58,7 +54,7 @@ class FunctionValues:
         Returns:
             What compares equal as long as the content is the same.
         """
-        return mark_of(function), [mark_of(space.get(name, _MISSING)) for _, space, name in self._globals]
+        return mark_of(function), [mark_of(space.get(name, MISSING)) for _, space, name in self._globals]
 
     def content(self, function: Any) -> list[Any]:
         """The values as plain data.
@@ -75,63 +71,11 @@ class FunctionValues:
                 [name for _, name, value in present if not _is_compared(value)]]
 
 
-def _has_values(function: FunctionType) -> bool:
-    return bool(function.__closure__ or function.__defaults__ or function.__kwdefaults__)
-
-
-def mark_of(value: Any, depth: int = 3) -> Any:
-    """A mark of a value that changes when what a trace keeps of it does.
-
-    Args:
-        value: Anything.
-        depth: Of objects and containers in it that are looked into.
-
-    Returns:
-        What compares equal as long as nothing has changed; of large arrays and containers only their identity.
-    """
-    kind = type(value)
-    if kind in _PLAIN_TYPES:
-        return kind, value
-    if kind is np.ndarray:
-        return (kind, value.shape, value.tobytes()) if value.nbytes <= _SMALL else (id(value), value.shape)
-    if issubclass(kind, np.generic):
-        return kind, value.tobytes()
-    if kind is FunctionType:
-        code = id(value.__code__)
-        if not depth or not _has_values(value):
-            return code
-        return code, mark_of(value.__defaults__, depth - 1), mark_of(value.__kwdefaults__, depth - 1), [
-            _cell_mark(cell, depth - 1) for cell in value.__closure__ or ()]
-    if not depth:
-        return id(value)
-    if kind in (list, tuple):
-        return (kind, [mark_of(part, depth - 1) for part in value]) if len(value) <= _FEW else (id(value), len(value))
-    if kind is dict:
-        return (kind, [(key if type(key) in _PLAIN_TYPES else id(key), mark_of(part, depth - 1))
-                       for key, part in list(value.items())]) if len(value) <= _FEW else (id(value), len(value))
-    if kind is MethodType:
-        return mark_of(value.__func__, depth - 1), mark_of(value.__self__, depth)
-    if kind is partial:
-        return mark_of(value.func, depth), mark_of(value.args, depth), mark_of(value.keywords, depth)
-    if random_states.kind_of(value):
-        return random_states.plain_state(value)
-    if is_plain_object(value):
-        return kind, [(name, mark_of(part, depth - 1)) for name, part in list(attributes_of(value).items())[:_FEW]]
-    return id(value)
-
-
-def _cell_mark(cell: Any, depth: int) -> Any:
-    try:
-        return mark_of(cell.cell_contents, depth)
-    except ValueError:                          # not set yet
-        return _MISSING
-
-
 def _is_compared(value: Any) -> bool:
     """Whether each call compares the content of a value with that of the call before."""
     if type(value) is np.ndarray:
-        return value.nbytes <= _SMALL
-    return type(value) not in (list, tuple, dict) or len(value) <= _FEW
+        return value.nbytes <= SMALL
+    return type(value) not in (list, tuple, dict) or len(value) <= FEW
 
 
 # ---------------------------------------------------------------- what a function reads

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import int64, ndarray
 
 from pyfuncdbg.hooks.host import READERS, Host
 from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue, ValueNotKnown, ValueSummary
@@ -35,7 +35,7 @@ LARGEST = 1 << 30
 
 # Freed and taken again often enough that malloc hands out warm memory; larger copies use the pool.
 _SMALL = 16 << 10
-_WIDEST = 16                                    # a complex128
+_WIDEST, _LARGEST_INT = 16, 1 << 63             # bytes of a complex128
 _NEWEST = 64
 TINY = 64
 """Bytes of an array not worth accounting for: the queue's estimate for a call covers it."""
@@ -151,6 +151,8 @@ class Snapshots:
         total, plain = 0, True
         for value in values:
             kind = type(value)
+            if kind is int and int64 in scalars and -_LARGEST_INT <= value < _LARGEST_INT:
+                value, kind = int64(value), int64   # as NumPy reads it
             if kind in scalars:
                 snapshots.append(value)
                 continue
@@ -179,10 +181,8 @@ class Snapshots:
             else:
                 break
         else:
-            if plain:
-                return tuple(snapshots)
-            if not total or self.allowance.take(total):
-                return snapshots
+            if plain or not total or self.allowance.take(total):
+                return tuple(snapshots) if plain else snapshots
         return [value if type(value) in scalars else self.take(value, host) for value in values]
 
     def _copy_small(self, array: np.ndarray, dtype: np.dtype[Any], size: int) -> Copied:
