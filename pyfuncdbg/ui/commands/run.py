@@ -17,7 +17,9 @@ from pyfuncdbg.observers.debug.cards.run_card import RunCard, RunEnd, Suggestion
 from pyfuncdbg.observers.debug.cards.stop_card import StopCard, stop_card
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.inspecting.remote_error import remote_call
 from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
+from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.frames import marks_of
@@ -124,7 +126,14 @@ _Result = StopCard | RunCard | RunResult
 
 
 def _stop(context: Context, args: argparse.Namespace) -> _Result:
-    return at_run(context) or stop_card(stop_of(context), marks_of(context))
+    card = at_run(context)
+    if card is not None:
+        return card
+    stop = stop_of(context)
+    shown = stop_card(stop, marks_of(context))
+    if stop.error is None or not recorders():
+        return shown
+    return replace(shown, remote=remote_call(stop.error, context.trace))
 
 
 def _draw(result: _Result) -> RenderableType:

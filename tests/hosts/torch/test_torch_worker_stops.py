@@ -1,6 +1,7 @@
 """Stops in the workers of a DataLoader, at the terminal of the program: forked ones and those that start afresh."""
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,41 @@ def test_a_breakpoint_that_cannot_go_along_is_told(tmp_path: Path) -> None:
     done = run_command('run', '-q', 'loads.py', 'spawn', cwd=tmp_path)
     assert done.stderr.count('breakpoint 1 is not set in processes that start afresh: its condition is a Python '
                              'function') == 1
+
+
+FAILS = '''
+import sys, torch, pyfuncdbg
+from torch.utils.data import DataLoader, Dataset
+class Numbers(Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, index):
+        if index == 3: raise ValueError(f'bad sample {index}.\\nIt has no label: none')
+        return torch.tensor(index)
+if __name__ == '__main__':
+    try:
+        list(DataLoader(Numbers(), batch_size=2, num_workers=2, multiprocessing_context=sys.argv[1]))
+    except ValueError:
+        if 'pm' not in sys.argv: raise
+        pyfuncdbg.pm()
+'''
+
+
+@pytest.mark.parametrize('method', ['fork', 'spawn'])
+def test_the_report_leads_to_the_call_of_the_worker(tmp_path: Path, method: str) -> None:
+    (tmp_path / 'fails.py').write_text(FAILS)
+    done = run_command('run', 'fails.py', method, cwd=tmp_path)
+    number, = re.findall(r'The program ended with ValueError: bad sample 3, in DataLoader worker process 1 '
+                         r'\(call #([\d.]+)\)', ' '.join(done.stderr.split()))
+    shown = run_command('show', 'fails.pfd', 'call', number, cwd=tmp_path).stdout
+    assert 'Numbers.__getitem__[1]' in shown and 'raised ValueError' in shown
+
+
+def test_a_post_mortem_stop_leads_to_the_call_of_the_worker(tmp_path: Path) -> None:
+    (tmp_path / 'fails.py').write_text(FAILS)
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', 'fails.py', 'fork', 'pm', timeout=120) as user:
+        told = re.search(r'raised in call #(\S+) Numbers.__getitem__\[1\] of process \d+: ValueError: bad sample 3',
+                         user.prompt())
+        assert told is not None
+        assert 'if index == 3: raise ValueError' in user.type(f'call {told[1]}')
+        user.last('q')
+        assert user.end() == 0

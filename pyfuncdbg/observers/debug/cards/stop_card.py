@@ -28,6 +28,7 @@ from pyfuncdbg.hooks.source_map import (
 from pyfuncdbg.observers.debug.inspecting.backtrace import created_at
 from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated, unlocated_reason
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
+from pyfuncdbg.observers.debug.inspecting.remote_error import RemoteCall
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, context, function_head, line_of, lines_around
 from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, stack_of
@@ -84,6 +85,7 @@ class StopCard:
         remark: The host's remark on the next node, or on a stop in this call, '' mostly.
         unlocated: Why it is not known where the node was created, '' mostly.
         enters: Whether `step` goes into the call or node from here: into its Python function, or the graph that it runs.
+        remote: The call of another process that has raised the error; None if it was raised in this one.
         inputs: After a call, its inputs, as far as the card has room; `more_inputs` further ones are not shown.
     """
 
@@ -118,6 +120,7 @@ class StopCard:
     more_inputs: int = 0
     created_text: str = ''
     enters: bool = False
+    remote: RemoteCall | None = None
 
 
 def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:

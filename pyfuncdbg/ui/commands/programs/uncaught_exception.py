@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import re
 
-from pyfuncdbg.observers.record.records import RAISED_AS
+from pyfuncdbg.observers.record.records import IN_PROCESS, RAISED_AS
 
 _ERROR = re.compile(r'\w+(Error|Exception): ')
 """In a message of AutoGraph or TensorFlow that begins with 'in user code:' or 'Graph execution error:'."""
@@ -19,6 +19,8 @@ _COLOUR = re.compile('\x1b\\[[0-9;]*m')
 _MAP = re.compile(r'^Error in user-defined function passed to \S+ transformation with iterator: \S+: ')
 """Beginning of a node's error message in the function of a dataset."""
 _EAGER = re.compile(r'\s*\[Op:\w+\](?: name: ?\S*)?$')
+_WORKER = re.compile(r'Caught (\w+) in (DataLoader worker process \d+)\.$')
+"""First line of an error that PyTorch makes of a worker's; the worker's traceback follows."""
 _ended: list[BaseException] = []
 """The exception that left the program. Not `sys.last_value`: a console inside of the program sets that, too."""
 
@@ -48,11 +50,21 @@ def uncaught() -> str:
             node = next((place for place, line in enumerate(lines) if _NODE.match(line)), 0)
             inner = f'{type(error).__name__}: {lines[node - 1]}' if node > 1 else ''
         lines[0] = _EAGER.sub('', _MAP.sub('', _FUNCTION.sub('', lines[0])))
+        if (worker := _WORKER.match(lines[0])) is not None:
+            return f'{_last_error(lines, worker[1])[:400]}{IN_PROCESS}{worker[2]}'
         if lines[0].startswith(_KERAS):
             inner = f'{type(error).__name__}: {next(iter(lines[1:]), lines[0])}'
         told = (inner or f'{type(error).__name__}: {lines[0]}').rstrip('.')[:500]
         return told if told.startswith(f'{error_type}:') else f'{told}{RAISED_AS}{error_type}'
     return type(error).__name__
+
+
+def _last_error(lines: list[str], error_type: str) -> str:
+    """The first line of the exception below a traceback."""
+    frame = max((place for place, line in enumerate(lines) if line.startswith('File "')), default=0)
+    name = re.compile(rf'(?:[\w.]*\.)?({error_type}(?::|$).*)')
+    named = [match[1] for line in lines[frame:] if (match := name.match(line)) is not None]
+    return named[0].rstrip('.') if named else error_type
 
 
 def _exit_text(code: object) -> str:

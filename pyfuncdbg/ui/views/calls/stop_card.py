@@ -9,9 +9,10 @@ from rich.text import Text
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.observers.debug.cards.stop_card import CardValue, RaisedError, StopCard
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed
+from pyfuncdbg.observers.debug.inspecting.remote_error import RemoteCall
 from pyfuncdbg.observers.debug.stops.stop import Phase
 from pyfuncdbg.ui.views.calls.rewind_report import differences_view
-from pyfuncdbg.ui.views.escape import one_line, visible
+from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.listing import cut_line, listing_view
 from pyfuncdbg.ui.views.sources.source import place, unlocated_text
@@ -34,6 +35,8 @@ def stop_view(card: StopCard) -> Page:
     parts: list[Part] = [_title(card), _subtitle(card)]
     if card.raised is not None:
         parts.append(_error_lines(card.raised))
+    if card.remote is not None:
+        parts.append(_remote_line(card.remote))
     if card.listing is not None:
         parts += listing_view(card.listing, dedent=True).parts
     elif card.created is not None:
@@ -106,6 +109,13 @@ def _error_lines(raised: RaisedError) -> Text:
         text.append('\n  ').append_text(place(frame.filename, frame.line))
         text.append(f' in {one_line(frame.function, 60)}', 'dim')
     return text
+
+
+def _remote_line(remote: RemoteCall) -> Text:
+    number = one_line(remote.number, 20)
+    return Text.assemble((f'raised in call #{number} ', 'bold'), label(remote.label, 'bold', 60),
+                         f' of process {remote.process}: {one_line(remote.error, 200)}',
+                         (f'; call {number} shows it', 'dim'), overflow='fold')
 
 
 def _values(card: StopCard) -> list[Part]:

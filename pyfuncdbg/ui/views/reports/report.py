@@ -14,7 +14,7 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.observers.debug.reports.site_labels import labels_by_site
 from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, FailureGroup, NanSource, TraceSummary
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
-from pyfuncdbg.observers.record.records import RAISED_AS
+from pyfuncdbg.observers.record.records import IN_PROCESS, RAISED_AS
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
@@ -198,7 +198,8 @@ def _is_told(failure: FailureGroup, uncaught: str) -> bool:
         return False
     first = next((line.strip() for line in error.message.splitlines() if line.strip()), '')
     of_function = uncaught.rpartition(RAISED_AS)[0] or uncaught
-    return f'{error.type.rpartition(".")[2]}: {first}'.rstrip('.')[:500] == of_function
+    raised = f'{error.type.rpartition(".")[2]}: {first}'.rstrip('.')[:500]
+    return raised in (of_function, uncaught.rpartition(IN_PROCESS)[0])
 
 
 def _clean(summary: TraceSummary) -> list[Part]:
