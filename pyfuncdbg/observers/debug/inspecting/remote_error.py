@@ -41,7 +41,7 @@ def remote_call(error: BaseException, trace: Trace) -> RemoteCall | None:
         error: The error.
         trace: The recording.
     """
-    texts = []
+    texts: list[str] = []
     known: BaseException | None = error
     while known is not None and len(texts) < _NEWEST:
         try:
