@@ -50,6 +50,29 @@ def make_call(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher:
         del call, outer_call                        # frames of an error lead here
 
 
+def make_ended_call(site: CallSite, run: Run, inputs: list[Any], outputs: Sequence[Any], thread: int,
+                    watcher: Watcher) -> None:
+    """Make a call that has already ended, for the one hook that watches its kind, as `chain.invoke_afterwards` does.
+
+    Args:
+        site, run, inputs, thread: As in `Call`.
+        outputs: What it returned.
+        watcher: The hook.
+    """
+    outer_call = _get_current()
+    if outer_call is not None and not outer_call.id:    # a re-execution for inspection
+        return
+    call = new_call(site, run, inputs, thread, 0, 0, outer_call, (), (next(site.counter), run.started))
+    try:
+        watch_call(call, outer_call, watcher, _identity, (outputs,))
+    finally:
+        call.output_owner = None
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
 def watch_call(call: Call, outer_call: Call | None, watcher: Watcher, func: Callable[..., Any],
                arguments: Sequence[Any]) -> Any:
     """Make a call that one hook watches.

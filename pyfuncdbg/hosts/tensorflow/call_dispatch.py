@@ -19,6 +19,7 @@ from pyfuncdbg.hooks.generator_end import GeneratorEnd
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
+from pyfuncdbg.hosts.interception.watched_calls import describe_by_inputs, find_watched_call
 from pyfuncdbg.hosts.tensorflow.call_fast_path import CallFastPath
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
@@ -37,7 +38,7 @@ from pyfuncdbg.hosts.tensorflow.python_calls.sites import (
     site_at_place,
 )
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
-from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, describe_by_inputs, end_call, find_watched_call
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, end_call
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 

@@ -13,11 +13,13 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.call_frames import mark_function_caller
+from pyfuncdbg.hooks.call_frames import mark_call_frame, mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, hooks, invoke, report_failure
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
+from pyfuncdbg.hosts.interception.watched_calls import describe_by_inputs
+from pyfuncdbg.hosts.jax.callback_fast_path import CallbackFastPath
 from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
@@ -42,6 +44,7 @@ class CallbackDispatch:
         self._runs = runs
         self._errors = errors
         self._call_flat: Callable[..., Any] = parts.callback._FlatCallback.__call__
+        self._fast_path = runs.fast_path = CallbackFastPath(self._call_flat, lowered, runs, errors, parts.array.ArrayImpl)
 
     def install(self, patches: Patches) -> None:
         """Replace JAX's functions."""
@@ -51,13 +54,18 @@ class CallbackDispatch:
         patches.replace(primitive, 'impl', self._replace_debug_call(primitive.impl))
 
     def _replace_flat_call(self) -> Callable[..., Any]:
-        original = self._call_flat
+        original, fast_path = self._call_flat, self._fast_path
 
+        @mark_call_frame(describe_by_inputs('inputs'))
         def __call__(callback: Any, *flat_args: Any) -> Any:  # noqa: N807
             try:
                 if not hooks.python or not self.on:
                     return original(callback, *flat_args)
-                outputs = self._call(callback, partial(_call_flat, original, callback), flat_args, sys._getframe(1))
+                inputs, frame = list(flat_args), sys._getframe(1)
+                result = fast_path.call(callback, inputs, frame)
+                if result is not NotImplemented:
+                    return result
+                outputs = self._call(callback, partial(_call_flat, original, callback), flat_args, frame)
                 return outputs.raw if type(outputs) is ResultList else list(outputs)
             except BaseException as error:
                 self._pass_on(error, sys._getframe(1).f_back)
@@ -117,11 +125,15 @@ class CallbackDispatch:
         site, dispatch = located
         if not isinstance(dispatch, Dispatch):
             return self._invoke(site, call, dispatch, args)
+        thread = self._runs.thread
+        unfinished, thread.unfinished = thread.unfinished, None
         try:
             return self._invoke(site, call, dispatch.run, args)
         except BaseException:
             dispatch.failed = True
             raise
+        finally:
+            thread.unfinished = unfinished
 
     def _locate(self, callback: Any, frame: FrameType, closure: FrameType | None) -> tuple[CallSite, Dispatch | Run] | None:
         """The site of a call, and its run or the dispatch that this is of; None for a function of JAX's own."""

@@ -60,6 +60,11 @@ class Dispatch:
         """Whether it can make one more call of a callback."""
         return lowered.times is None or self.calls.get(lowered, 0) < lowered.times
 
+    def count_inline(self, lowered: LoweredCallback) -> None:
+        """Count a call on the thread of the dispatch."""
+        self.calls[lowered] = self.calls.get(lowered, 0) + 1
+        lowered.inline += 1
+
     @property
     def over(self) -> bool:
         """Whether it makes no more calls: its results are computed, or the program has none and all calls were made."""
@@ -85,7 +90,10 @@ class Dispatch:
 
 
 class _Thread(threading.local):
-    """Dispatches of one thread: those in progress, one from C++ whose end is not known, and how many Python made."""
+    """Dispatches of one thread: those in progress, one from C++ that has called, and how many Python made.
+
+    While a function is called that one is none here: the function may dispatch others.
+    """
 
     def __init__(self) -> None:
         self.active: list[Dispatch] = []
@@ -98,16 +106,19 @@ class Dispatches:
 
     Attributes:
         eager_runs: Those of the program's own code.
+        thread: Those of this thread.
+        fast_path: Ends the usual run; None before the attachment is complete.
     """
 
     def __init__(self, parts: JaxParts, host: JaxHost, executables: Executables) -> None:
         self._parts = parts
         self._host = host
         self._executables = executables
-        self._thread = _Thread()
+        self.thread = _Thread()
         self._open: dict[Executable | None, deque[Dispatch]] = {}
         self._array: type = parts.array.ArrayImpl
         self.eager_runs = EagerRuns(host)
+        self.fast_path: Any = None
         self._post_hook = PostHook(parts, self._on_dispatched)
 
     def install(self, patches: Patches) -> None:
@@ -142,7 +153,7 @@ class Dispatches:
         def impl(*args: Any, **settings: Any) -> Any:
             if not (hooks.python or hooks.run):
                 return original(*args, **settings)
-            thread = self._thread
+            thread = self.thread
             count, outer, thread.unfinished = thread.count, thread.unfinished, None
             try:
                 results = original(*args, **settings)
@@ -158,7 +169,7 @@ class Dispatches:
 
     def _dispatch(self, executable: Executable, call: Callable[..., Any], args: Sequence[Any]) -> Any:
         dispatch = self._begin(executable)
-        thread = self._thread
+        thread = self.thread
         thread.count += 1
         active, waiting = thread.active, self._waiting(executable)
         active.append(dispatch)
@@ -199,7 +210,13 @@ class Dispatches:
         """A dispatch from C++ has returned."""
         try:
             candidates = self._executables.compiled_from(getattr(function, '_fun', None))
-            if candidates or self._thread.unfinished is not None:
+            unfinished = self.thread.unfinished
+            if unfinished is not None:
+                if unfinished.executable not in candidates if candidates else unfinished.failed:
+                    self.thread.unfinished = None       # it has ended with an error, and this is another one
+                elif self.fast_path is not None and self.fast_path.end_run(args, settings, results):
+                    return
+            if self.thread.unfinished is not None or any(not candidate.is_ignored for candidate in candidates):
                 leaves = self._parts.tree.tree_leaves
                 self._end_dispatch(candidates, leaves(_traced_arguments(function, args, settings)), leaves(results))
         except RunAborted:
@@ -209,7 +226,7 @@ class Dispatches:
 
     def _end_dispatch(self, candidates: Sequence[Executable], args: Sequence[Any], results: Sequence[Any]) -> None:
         """End a dispatch from C++: that of the calls since the last one on this thread, or one that has none yet."""
-        dispatch, self._thread.unfinished = self._thread.unfinished, None
+        dispatch, self.thread.unfinished = self.thread.unfinished, None
         if dispatch is None:
             executable = next((executable for executable in candidates if not executable.eager), None)
             if executable is None or executable.is_ignored:
@@ -222,11 +239,15 @@ class Dispatches:
             dispatch.begun_by_call = False
             dispatch.expect(results, self._array)
         else:
-            dispatch.expect(results, self._array)
-            if not dispatch.over:
-                self._waiting(dispatch.executable).append(dispatch)
+            self.end_inline(dispatch, results)
         if hooks.run and dispatch.executable is not None:
             invoke_afterwards(dispatch.executable.site, dispatch.run, _named(args, dispatch.executable.arguments), results)
+
+    def end_inline(self, dispatch: Dispatch, results: Sequence[Any]) -> None:
+        """End a dispatch from C++ whose calls this thread has made, as far as they were made."""
+        dispatch.expect(results, self._array)
+        if not dispatch.over:
+            self._waiting(dispatch.executable).append(dispatch)
 
     # ------------------------------------------------------------------ calls
     def run_of_call(self, lowered: LoweredCallback, closure: FrameType) -> Dispatch | Run:
@@ -239,25 +260,34 @@ class Dispatches:
         executable = self._executables.with_callback(lowered)
         if executable is not None and executable.eager:
             return self.eager_runs.of_thread()
-        thread = self._thread
-        active = thread.active
-        if active and active[-1].executable is executable:
-            dispatch = active[-1]
-            lowered.inline += 1
-        elif (caller := dispatching_frame(closure)) is not None:
-            dispatch = self._begun_by_cpp(executable, lowered, caller)
-            lowered.inline += 1
-        else:
-            dispatch = self._oldest(executable, lowered)
+        dispatch = self.inline_dispatch(executable, lowered, closure)
+        if dispatch is not None:
+            dispatch.count_inline(lowered)
+            return dispatch
+        dispatch = self._oldest(executable, lowered)
         dispatch.calls[lowered] = dispatch.calls.get(lowered, 0) + 1
         return dispatch
+
+    def inline_dispatch(self, executable: Executable | None, lowered: LoweredCallback,
+                        closure: FrameType) -> Dispatch | None:
+        """The dispatch of this thread that makes a call, which is not counted yet; None if XLA's thread makes it.
+
+        Args:
+            executable, lowered: The callback and what it is part of.
+            closure: The frame of JAX's closure that makes the call.
+        """
+        active = self.thread.active
+        if active and active[-1].executable is executable:
+            return active[-1]
+        caller = dispatching_frame(closure)
+        return self._begun_by_cpp(executable, lowered, caller) if caller is not None else None
 
     def run_of_op(self, observer: Observing) -> Dispatch | None:
         """The run of an observed op of a compiled program; None if that is not known."""
         executable = self._executables.with_observer(observer)
         if executable is None:
             return None
-        active = self._thread.active
+        active = self.thread.active
         dispatch = active[-1] if active and active[-1].executable is executable else self._oldest(executable, observer)
         dispatch.calls[observer] = dispatch.calls.get(observer, 0) + 1
         return dispatch
@@ -265,10 +295,10 @@ class Dispatches:
     def _begun_by_cpp(self, executable: Executable | None, lowered: LoweredCallback, caller: FrameType) -> Dispatch:
         """The dispatch from C++ that is in progress on this thread."""
         place = id(caller), caller.f_lasti
-        dispatch = self._thread.unfinished
+        dispatch = self.thread.unfinished
         if dispatch is None or dispatch.executable is not executable or dispatch.failed or dispatch.caller != place or (
                 not dispatch.has_room_for(lowered)):
-            dispatch = self._thread.unfinished = self._begin(executable)
+            dispatch = self.thread.unfinished = self._begin(executable)
             dispatch.caller = place
         return dispatch
 

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from time import perf_counter_ns
-from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
 
-from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call_frames import mark_call_frame
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.run_cursor import RunCursor
@@ -25,6 +24,7 @@ from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
+from pyfuncdbg.hosts.interception.watched_calls import describe_by_inputs
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import FunctionEntry, Sites
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun
@@ -275,23 +275,6 @@ def end_call(run: Run, site: CallSite, outputs: Sequence[Any]) -> None:
     """Note the end of a Python call of a run."""
     if isinstance(run.control, PendingRun):
         run.control.calls.end_call(site, outputs)
-
-
-def find_watched_call(inputs: Any) -> tuple[Call | None, Any]:
-    """The active call with this list of inputs, among those that one hook watches, and the hook."""
-    for hook in (*hooks.python, *hooks.run):
-        calls = getattr(hook, 'calls', None)
-        if calls is not None and (call := calls.call_of(inputs)) is not None:
-            return call, hook
-    return None, None
-
-
-def describe_by_inputs(name: str) -> Callable[[FrameType], Entrance | None]:
-    """A reader of a frame's watched call, from its inputs in a variable of the frame; frames of `chain` hold other calls."""
-    def described(frame: FrameType) -> Entrance | None:
-        call, hook = find_watched_call(frame.f_locals.get(name))
-        return Entrance(call.site, call.run, call.inputs, call, (hook,)) if call is not None else None
-    return described
 
 
 def _run_session(original: _DoRun, session: Any, handle: Any, options: Any, metadata: Any, targets: Any, fetches: Any,
