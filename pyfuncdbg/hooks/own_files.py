@@ -16,7 +16,7 @@ _LIBRARY = tuple([os.path.dirname(file) + os.sep for file in (os.__file__, os.pa
 _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
 """Packages that run the cells of a notebook and replace its `sys.stdout`."""
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
-_COMPILED = re.compile(r'^pyfuncdbg/(hooks|hosts|observers)/[\w/]+\.py$')
+_COMPILED = re.compile(r'^pyfuncdbg/(hooks|hosts|observers)/[\w/]+\.pyx?$')
 """Names of compiled modules' files: relative ones, for a program may lie in a folder of this name."""
 _ELSEWHERE = re.compile(r'/pyfuncdbg/(hooks|hosts|observers|ui)/')
 """Our files where the program ran, which a trace from another machine names."""

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra import numpy as npst
 
 from pyfuncdbg.observers.record.snapshots import statistics
-from pyfuncdbg.observers.record.snapshots.statistics import BINS, all_finite, stats_of
+from pyfuncdbg.observers.record.snapshots.statistics import BINS, all_finite, has_row, rows_of, stats_of, stats_of_row
 
 FLOATS = st.sampled_from([np.float16, np.float32, np.float64, np.int8, np.int64, np.uint64, np.uint8])
 SHAPES = npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)
@@ -141,3 +141,46 @@ def test_an_array_that_another_thread_changes_between_two_passes(value, place, m
     monkeypatch.setattr(statistics, '_moments', meanwhile)
     found = stats_of(np.arange(400_000.))
     assert found is None or len(found.histogram) == BINS
+
+
+def both(monkeypatch, array):
+    """The statistics of one array: compiled where there was a compiler, and by NumPy."""
+    compiled = stats_of(array)
+    monkeypatch.setattr(statistics, '_fill_rows', None)
+    by_numpy = stats_of(array)
+    monkeypatch.undo()
+    return compiled, by_numpy
+
+
+@pytest.mark.parametrize('count', [2, 7, 15, 16, 17, 127, 128, 129, 255, 4096, 5000])
+@pytest.mark.parametrize('dtype', [np.float32, np.float64, np.int32, np.int64])
+@pytest.mark.parametrize('bad', [None, np.nan, np.inf, -np.inf])
+def test_compiled_and_numpy_agree(monkeypatch, count, dtype, bad):
+    random = np.random.default_rng(count)
+    array = (random.standard_normal(count) * 100 + 30).astype(dtype)
+    array[random.integers(count)] = 0
+    if bad is not None and array.dtype.kind == 'f':
+        array[count // 2] = bad
+    compiled, by_numpy = both(monkeypatch, array)
+    same = ('size', 'nan', 'neg_inf', 'neg', 'zero', 'pos', 'pos_inf', 'min', 'max', 'histogram', 'first_bad')
+    assert [getattr(compiled, name) for name in same] == [getattr(by_numpy, name) for name in same]
+    assert [type(compiled.min), type(compiled.max)] == [type(by_numpy.min), type(by_numpy.max)]
+    assert math.isclose(compiled.mean, by_numpy.mean, rel_tol=1e-12, abs_tol=1e-12)
+    assert math.isclose(compiled.std, by_numpy.std, rel_tol=1e-12)
+
+
+def test_rows_hold_what_statistics_say():
+    arrays = [np.float32([[1, np.nan], [-np.inf, 3]]), np.full((3, 2), np.nan), np.int64([[2 ** 62 + 1, -2 ** 63]]),
+              np.uint64([2 ** 64 - 1, 3]), np.float64([]), np.float64(2.5), np.bool_([True, False]), np.float16([1, 2, 6]),
+              np.complex64([3 + 4j, 1]), np.float64([1e300, -1e300, 5]), np.arange(12.0).reshape(3, 4)[:, ::2],
+              np.int8([[-128], [127]])]
+    assert all(has_row(array.dtype) for array in arrays)
+    rows = rows_of(arrays)
+    for array, row in zip(arrays, rows, strict=True):
+        assert stats_of_row(row, array.dtype.kind, array.shape) == stats_of(array)
+
+
+@pytest.mark.parametrize('array', [np.array(['a']), np.array([ml_dtypes.bfloat16(1)]), np.array([None]),
+                                   np.array(['2026-01-01'], 'M8[D]'), np.array([1.0], '>f8')])
+def test_other_types_have_no_row(array):
+    assert not has_row(array.dtype)

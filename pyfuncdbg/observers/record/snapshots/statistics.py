@@ -1,10 +1,12 @@
 """Summary statistics of one array: tfdbg's categories, and statistics of the finite elements only.
 
 Called by the recorder's writer thread for tensors whose bytes are not kept, and by readers for all others. Warns never.
+Computed by `array_pass` where that was compiled, else by NumPy: a fifth of the time.
 """
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,26 @@ import numpy as np
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.records import Stats
 
+_fill_rows: Callable[[list[np.ndarray], np.ndarray], list[int]] | None
+try:
+    from pyfuncdbg.observers.record.snapshots import array_pass  # type: ignore[attr-defined,unused-ignore]
+except ImportError:                             # no C compiler
+    _fill_rows = None
+else:
+    _fill_rows = array_pass.fill_rows
+
 BINS = 20
 """Bins of a histogram."""
 
+COUNTS = ('size', 'nan', 'neg_inf', 'neg', 'zero', 'pos', 'pos_inf')
+ROW = np.dtype([*((name, '<i8') for name in (*COUNTS, 'first_bad', 'min', 'max')), ('mean', '<f8'), ('std', '<f8'),
+                ('bins', '<u4', BINS)])
+"""Statistics of an array as numbers: `first_bad` is flat, -1 for none; `min` and `max` are bits of a double, for arrays of
+integers of an integer. Where no element is finite, those and what follows them are 0."""
+
+_END_TYPES = {'i': '<i8', 'u': '<u8', 'b': '<i8'}
+_IN_ROWS = '?bhilqBHILQefdFD'
+"""Types whose numbers fit into 64 bits."""
 # Its temporaries stay in the cache and in memory that malloc hands out warm: three times faster than a million at once.
 _CHUNK = 1 << 14
 # Beyond this, and below its inverse, squares of finite doubles may overflow or vanish.
@@ -40,9 +59,73 @@ def stats_of(array: np.ndarray) -> Stats | None:
         if numbers is None:
             return None
         try:
-            return _single(numbers) if numbers.size == 1 else _summary(numbers)
+            if numbers.size == 1:
+                return _single(numbers)
+            if _fill_rows is not None:
+                rows = np.zeros(1, ROW)
+                if not _fill_rows([numbers], rows):
+                    return stats_of_row(rows[0], numbers.dtype.kind, numbers.shape)
+            return _summary(numbers)
         except ValueError:                      # a number outside of the range of all of them: another thread writes to it
             return None
+
+
+def rows_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Summarise many arrays together: for those of the usual types a tenth of the work of as many calls of `stats_of`.
+
+    Args:
+        arrays: Of types whose statistics `has_row` says are numbers.
+
+    Returns:
+        As many of `ROW`; the row of an array that another thread is writing to may have a size of -1: it has no statistics.
+    """
+    rows = np.zeros(len(arrays), ROW)
+    left = range(len(arrays)) if _fill_rows is None else _fill_rows(list(arrays), rows)
+    for place in left:
+        stats = stats_of(arrays[place])
+        rows[place] = _row_of(stats, arrays[place]) if stats is not None else (-1, *[0] * 11, [0] * BINS)
+    return rows
+
+
+def has_row(dtype: np.dtype[Any]) -> bool:
+    """Whether the statistics of arrays of a type fit into a `ROW`.
+
+    Args:
+        dtype: Of arrays.
+
+    Returns:
+        False for text, dates, and types of extensions.
+    """
+    return dtype.char in _IN_ROWS and dtype.isnative
+
+
+def _row_of(stats: Stats, array: np.ndarray) -> tuple[Any, ...]:
+    bad = -1 if stats.first_bad is None else int(np.ravel_multi_index(stats.first_bad, array.shape)) if array.ndim else 0
+    counts = [getattr(stats, name) for name in COUNTS]
+    if stats.min is None or stats.max is None:
+        return (*counts, bad, 0, 0, 0.0, 0.0, [0] * BINS)
+    ends = np.array([stats.min, stats.max], _END_TYPES.get(array.dtype.kind, '<f8')).view('<i8').tolist()
+    return (*counts, bad, *ends, stats.mean, stats.std, stats.histogram)
+
+
+def stats_of_row(row: Any, kind: str, shape: tuple[int, ...]) -> Stats:
+    """The statistics of one row.
+
+    Args:
+        row: An element of an array of `ROW`.
+        kind: `dtype.kind` of the array.
+        shape: Of the array.
+
+    Returns:
+        The statistics.
+    """
+    size, nan, neg_inf, neg, zero, pos, pos_inf, bad, low, high, mean, std, bins = row.item()
+    first_bad = None if bad < 0 else tuple(int(i) for i in np.unravel_index(bad, shape))
+    if not neg + zero + pos:
+        return Stats(size, nan, neg_inf, pos_inf=pos_inf, first_bad=first_bad)
+    low, high = np.array([low, high], '<i8').view(_END_TYPES.get(kind, '<f8')).tolist()
+    histogram = tuple(np.asarray(bins).tolist())
+    return Stats(size, nan, neg_inf, neg, zero, pos, pos_inf, low, high, mean, std, histogram, first_bad)
 
 
 def all_finite(array: np.ndarray) -> bool:
