@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
@@ -10,10 +9,12 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, RunForm
 from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hooks.differentiable import DIFFERENTIABLES
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.mode_frames import drop_added_frames
+from pyfuncdbg.hosts.torch.module_derivatives import ModuleDerivatives, forward_parameters
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import flatten
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
@@ -39,6 +40,7 @@ class ModuleRuns:
         self._begin = begin
         self._parameters: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
         self._sites: dict[str, CallSite] = {}
+        self._derivatives = ModuleDerivatives(parts, host)
         self._forms: dict[tuple[Any, ...], RunForm] = {}
 
     def install(self, patches: Patches) -> None:
@@ -74,6 +76,7 @@ class ModuleRuns:
         layout, inputs = flatten(args, kwargs, self._parameters_of(type(inner)))
         names = layout.names if layout is not None else self._parameters_of(type(inner))[:len(inputs)]
         run = self._new_run(type(inner).__name__, names)
+        self._derivatives.note(run.id, inner, layout)
 
         def forward(*values: Any) -> Sequence[Any]:
             positional, keywords = layout.arguments(values) if layout is not None else (values, {})
@@ -99,17 +102,13 @@ class ModuleRuns:
     def _site(self, label: str) -> CallSite:
         site = self._sites.get(label)
         if site is None:
-            site = self._sites[label] = CallSite(label, label, 'run', self._host)
+            site = self._sites[label] = CallSite(label, label, 'run', self._host,
+                                                attrs={DIFFERENTIABLES: self._derivatives.of_run})
         return site
 
     def _parameters_of(self, kind: type) -> tuple[str, ...]:
         """The names of the positional parameters of a module's `forward`."""
         names = self._parameters.get(kind)
         if names is None:
-            try:
-                formal = list(inspect.signature(kind.forward).parameters.values())[1:]  # type: ignore[attr-defined]
-            except (TypeError, ValueError, AttributeError):
-                formal = []
-            names = self._parameters[kind] = tuple([
-                one.name for one in formal if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)])
+            names = self._parameters[kind] = forward_parameters(kind)
         return names

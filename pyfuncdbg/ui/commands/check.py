@@ -8,6 +8,7 @@ from functools import partial
 
 from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process, rerun_command
+from pyfuncdbg.observers.debug.gradients.function_check import check_functions
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, check_step
 from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
 from pyfuncdbg.observers.record.recorder import recorders
@@ -25,6 +26,8 @@ _NOTED = 500
 
 def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     trace = context.trace
+    if args.module is not None:
+        return _check_modules(context, args)
     steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
     foreign = [step for step in steps if step.site.traits.foreign]
     steps = [step for step in steps if not step.site.traits.foreign]
@@ -35,7 +38,10 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
                            'wrapped Python functions and of custom gradients')
     if not steps:
         if args.run is not None:
-            trace.run(args.run)
+            run = trace.run(args.run)
+            if run.kind == 'function' and trace.count(kind='run', run=args.run):
+                args.module = '*'
+                return _check_modules(context, args)
             raise CommandError(f'run #{args.run} has no gradients to check; ', TypedCommand('tape'),
                                ' lists the runs that have some')
         raise CommandError('no gradients were recorded: none were computed during the recording')
@@ -51,6 +57,26 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
                        filters_of(args, 'run', 'call'), len(foreign) if args.call is None else 0,
                        foreign[0].site.host if foreign else '')
+
+
+def _check_modules(context: Context, args: argparse.Namespace) -> CheckReport:
+    """Check the modules that were called in a run: by default the newest run of a module."""
+    trace = context.trace
+    if args.call is not None:
+        raise CommandError('--module checks the modules of a run, and takes no --call')
+    runs = [call for call in trace.calls(kind='run', run=args.run, newest_first=True) if not call.site.traits.backward_pass]
+    if not runs:
+        if args.run is None:
+            raise CommandError('no call of a module was recorded')
+        trace.run(args.run)                     # raises an error that lists the runs
+        raise CommandError(f'run #{args.run} is no call of a module')
+    if not is_of_this_process(trace):
+        raise CommandError("check repeats calls, and a finished trace holds no modules. Run the program, stop after "
+                           f"the call and type: {rerun_command(trace, '--break', 'SPEC')}, then 'check --module'")
+    with context.progress('checking gradients, modules') as tell:
+        edges, checked, total = check_functions(trace, runs[0], args.module, args.n, tell)
+    return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), checked, total,
+                       {**({} if args.module == '*' else {'module': args.module}), 'run': runs[0].run}, unit='module')
 
 
 def _keep(trace: Trace, edges: Sequence[CheckedEdge]) -> None:
@@ -76,11 +102,13 @@ def _of_call(steps: list[CallRecord], call: CallRecord) -> list[CallRecord]:
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive, help='gradients of run N')
     parser.add_argument('--call', metavar='N', help='of one gradient call, or of a forward call')
+    parser.add_argument('--module', metavar='GLOB', nargs='?', const='*',
+                        help='the modules called in run N, the newest by default: by input and by parameter')
     parser.add_argument('-n', metavar='K', type=positive, default=STEPS,
-                        help=f'look at the first K backward steps (default {STEPS})')
+                        help=f'look at the first K backward steps or modules (default {STEPS})')
 
 
 CHECK = Command('check', 'compare gradients with finite differences of the repeated calls', 'judge', _check, check_view,
                 _arguments,
-                examples=('check', 'check --call 17'))
+                examples=('check', 'check --call 17', "check --module 'encoder*'"))
 COMMANDS: tuple[Command, ...] = (CHECK,)

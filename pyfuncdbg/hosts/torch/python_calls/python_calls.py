@@ -9,7 +9,7 @@ from threading import get_native_id
 from types import FrameType
 from typing import Any, Protocol
 
-from pyfuncdbg.hooks.call import CallSite, Frame, Run
+from pyfuncdbg.hooks.call import CallSite, Frame, Run, in_reexecution
 from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame, mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.installed_hooks import Watcher
@@ -70,8 +70,11 @@ class PythonCalls:
 
     @property
     def is_traced(self) -> bool:
-        """Whether code now only traces or transforms a function: its tensors have no values of their own."""
-        if self._transforms():
+        """Whether code now only traces or transforms a function: its tensors have no values of their own.
+
+        Also whether it is executed again for inspection, which is no part of the program.
+        """
+        if self._transforms() or in_reexecution():
             return True
         return self._modes() > 0 and any(self._mode(key) is not None for key in self._tracing_keys)
 

@@ -124,6 +124,15 @@ class CallRepeater:
         self._capture = capture
         self.changed = changed
 
+    @contextmanager
+    def within(self) -> Iterator[None]:
+        """A block whose calls are part of a repeated call."""
+        token = current.set(_unrecorded_call(self._site, []))
+        try:
+            yield
+        finally:
+            current.reset(token)
+
     def make(self, inputs: Sequence[Any], call_through: Callable[[Callable[[], Any]], Any] | None = None) -> RepeatedResult:
         """One call, on arrays that are its own.
 
@@ -185,6 +194,13 @@ def repeat_calls(site: CallSite, before_each: Callable[[], None] | None = None) 
             put_back()
         numpy_errstate.state.reset(errors)
         capture.stop()
+
+
+@contextmanager
+def unrecorded(site: CallSite) -> Iterator[None]:
+    """A block whose calls are seen by no hook and print nothing; at the end the program is as it was."""
+    with repeat_calls(site) as repeater, repeater.within():
+        yield
 
 
 def _unrecorded_call(site: CallSite, inputs: list[Any]) -> Call:

@@ -60,6 +60,7 @@ class CheckReport:
         steps: How many backward steps were checked, of `total`.
         filters: What was asked for, by name.
         foreign: Steps of ops of the framework `host` itself, which are not checked.
+        unit: What was checked: backward steps, or modules.
     """
 
     edges: tuple[CheckedEdge, ...]
@@ -69,6 +70,7 @@ class CheckReport:
     filters: dict[str, object]
     foreign: int = 0
     host: str = ''
+    unit: str = 'backward step'
 
 
 def check_step(trace: Trace, step: CallRecord, at: Call | None = None,

@@ -20,13 +20,13 @@ _STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim
 
 def check_view(report: CheckReport) -> Page:
     """A line for each gradient."""
-    first = heading(report.total, 'backward step', shown=report.steps, filters=report.filters)
+    first = heading(report.total, report.unit, shown=report.steps, filters=report.filters)
     named = ', '.join(f'{report.counts[verdict]:,} {verdict}' for verdict in _ORDER if report.counts.get(verdict))
     first.append(f'   gradients: {named or "none"}')
     parts: list[Part] = [first]
     if report.edges:
         parts.append(lambda options: _table(report.edges, options))
-        calls = sum({edge.gradient: edge.calls for edge in report.edges}.values())
+        calls = sum({(edge.gradient, edge.name): edge.calls for edge in report.edges}.values())
         parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what '
                           'they do outside, they did again.' if calls else 'No forward call was made again.', 'dim',
                           overflow='fold'))
@@ -46,9 +46,10 @@ def _table(edges: Sequence[CheckedEdge], options: ConsoleOptions) -> Table:
             node.append(f' {one_line(edge.function, 40)}', 'cyan')
         nodes.append(node)
     numbers = [f'#{one_line(edge.gradient, 20)}' + (f' of #{one_line(edge.forward, 20)}' if edge.forward else '')
-               for edge in edges]
+               for edge in edges if edge.gradient]
+    numbered = [Column('gradient', [Text(number, 'dim') for number in numbers], 4)] if numbers else []
     return fitted_table([
-        Column('gradient', [Text(number, 'dim') for number in numbers], 4),
+        *numbered,
         Column('of', nodes, 2, least=12),
         Column('by', [label(edge.tensor, limit=40) for edge in edges], 3, least=10),
         Column('verdict', [Text(edge.outcome.verdict, _STYLES[edge.outcome.verdict]) for edge in edges], 0),
