@@ -110,5 +110,5 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 CHECK = Command('check', 'compare gradients with finite differences of the repeated calls', 'judge', _check, check_view,
                 _arguments,
-                examples=('check', 'check --call 17', "check --module 'encoder*'"))
+                examples=('check', 'check --call 17'))
 COMMANDS: tuple[Command, ...] = (CHECK,)
