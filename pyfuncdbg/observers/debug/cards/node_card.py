@@ -87,6 +87,7 @@ class NodeCard:
         dumps: Newest calls with what was kept of them, if asked for.
         frames: The creation stack, outermost first; `sources` are their lines.
         constant: What a constant holds.
+        called_in: The run in which it was called, as 'run #2 Net', if that announced no nodes; else ''.
     """
 
     name: str
@@ -119,6 +120,7 @@ class NodeCard:
     retries: int = 0
     possible_calls: int = 0
     values_of: int | None = None
+    called_in: str = ''
 
 
 def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
@@ -148,7 +150,13 @@ def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps
         _dumps(trace, graph, node) if dumps else (), *_stack(node), graph.constant(name),
         all_attrs, all_frames, time.retries,
         count_unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0,
-        values.run)
+        values.run, _called_in(trace, newest) if graph.plan is None else '')
+
+
+def _called_in(trace: Trace, call: CallRecord | None) -> str:
+    """The run of a call that is of no graph."""
+    run = trace.run(call.run, call.process) if call is not None and call.run else None
+    return f'run #{run.id} {run.label}' if run is not None and not run.sites else ''
 
 
 def _stack(node: RecordedNode | None) -> tuple[tuple[Frame, ...], tuple[SourceText, ...]]:

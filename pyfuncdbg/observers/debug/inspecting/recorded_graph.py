@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.observers.debug.inspecting.creation_line import twin_key
+from pyfuncdbg.observers.debug.inspecting.eager_plan import eager_plan, newest_eager_plan
 from pyfuncdbg.observers.record.records import CallRecord, PlanRecord, RunRecord, SiteRecord
 
 if TYPE_CHECKING:                               # a program that is only stopped loads no index
@@ -318,19 +319,19 @@ def _twin(site: SiteRecord) -> tuple[object, ...]:
 
 
 def plan_of(trace: Trace, run: int | None = None) -> PlanRecord:
-    """The plan of a run; of the newest that has nodes if None.
+    """The plan of a run; of the newest that has nodes if None. Of eager code it is what was called.
 
     Raises:
         CommandError: There is no such run, or none has announced nodes.
     """
     if run is None:
-        found = next((plan for plan in trace.plans() if plan.sites), None)
+        found = next((plan for plan in trace.plans() if plan.sites), None) or newest_eager_plan(trace)
         if found is None:
             raise CommandError('no graph ran in this trace, its calls are eager: ', TypedCommand('calls'), ' lists them, ',
                                TypedCommand('ls'), ' the lines that made them')
         return found
     record = trace.run(run)
-    return _plan_of(record)
+    return (None if record.sites else eager_plan(trace, record)) or _plan_of(record)
 
 
 def _plan_of(record: RunRecord) -> PlanRecord:

@@ -125,6 +125,8 @@ def _place_text(card: NodeCard) -> str:
     site = card.site
     if site is not None and site.kind == 'gradient':
         return 'a backward pass'
+    if card.called_in:
+        return f'no graph: called eagerly in {card.called_in}'
     if site is not None and any((*site.inputs, *site.outputs)):
         return 'a loop, branch or function inside of a run'
     return 'no graph: called eagerly'

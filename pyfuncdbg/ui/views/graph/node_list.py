@@ -95,7 +95,7 @@ def _value(row: NodeListRow, nodes: NodeList) -> Text:
         return Text('not known' if row.possible_calls else '' if _ran(row, nodes) else NEVER[nodes.live], 'blue')
     words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
     text = Text().append(', '.join(words), 'bold red')
-    if row.value is None and nodes.values_of and row.time.calls and not nodes.run:
+    if row.value is None and nodes.values_of and row.time.calls and not nodes.run and row.site.outputs:
         return text.append(' ' if words else '').append(f'not in run #{nodes.values_of}', 'dim')
     return text.append(' ' if words else '').append_text(glimpse(row.value, typed=False))
 
