@@ -1,6 +1,6 @@
-"""Plan of a run that announced no nodes: those that it has called, of eager ops whose inputs are known by name.
+"""Plan of a run that announced no nodes: the eager ops that it has called.
 
-Read from a trace, on any thread.
+Their inputs are known by name. Read from a trace, on any thread.
 """
 from __future__ import annotations
 
