@@ -11,6 +11,8 @@ from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.jax.callbacks.callback_dispatch import CallbackDispatch
 from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
+from pyfuncdbg.hosts.jax.callbacks.derivative_rules import DerivativeRules
+from pyfuncdbg.hosts.jax.callbacks.hidden_frames import hide_own_frames
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
 from pyfuncdbg.hosts.jax.callbacks.traced_breakpoints import TracedBreakpoints
 from pyfuncdbg.hosts.jax.doctor.examination import JaxExamination
@@ -43,6 +45,7 @@ class JaxAttachment:
         self._executables = Executables(jax_parts, host, self._lowered)
         self._runs = Dispatches(jax_parts, host, self._executables)
         self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors)
+        self._rules = DerivativeRules(jax_parts, self._sites, self._runs.eager_runs)
         self._ops = ProgramOps(jax_parts, host, self._runs)
         self._lowered.rewrite = self._ops.observed
         self._breakpoints = TracedBreakpoints(jax_parts)
@@ -56,9 +59,11 @@ class JaxAttachment:
             self._lowered.install(self._patches)
             self._executables.install(self._patches)
             self._calls.install(self._patches)
+            self._rules.install(self._patches)
             self._runs.install(self._patches)
             limit.install(self._patches)
             self._breakpoints.install()
+            hide_own_frames(jax_parts)
             host.replay_site = self._sites.replay_site
             HOSTS[host.name] = host
         except BaseException:
@@ -72,7 +77,7 @@ class JaxAttachment:
 
     def remove(self) -> None:
         """Put JAX back as it was. Calls under way end as they began."""
-        self._calls.on = self._ops.on = False
+        self._calls.on = self._rules.on = self._ops.on = False
         self._breakpoints.remove()
         self._runs.remove()
         self._patches.restore()

@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges, ReplaySite
 from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueNotKnown
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
-NOT_COMPUTED = 'not computed yet'
+NOT_COMPUTED, TRACED = 'not computed yet', 'a tracer, which has no value'
 _PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 
 
@@ -39,6 +39,7 @@ class JaxHost:
         self._parts = parts
         self.version = parts.version
         self._array = parts.array.ArrayImpl
+        self._tracer = parts.core.Tracer
         if self._array not in EAGER_TENSORS:
             EAGER_TENSORS.append(self._array)
         READERS[self._array] = self._read
@@ -87,7 +88,7 @@ class JaxHost:
             Its array, which shares the memory of an array on the CPU; a 0-d object array for anything else.
 
         Raises:
-            ValueNotKnown: It is not computed yet.
+            ValueNotKnown: It is not computed yet, or a tracer.
         """
         if type(value) is self._array:
             return self._read(value)
@@ -95,6 +96,9 @@ class JaxHost:
             return _boxed(value) if isinstance(value, bytes) else np.asarray(value)
         if type(getattr(value, '_base_array', None)) is self._array:    # random keys
             return self._read(value._base_array)
+        if isinstance(value, self._tracer):
+            dtype = value.aval.dtype if isinstance(getattr(value.aval, 'dtype', None), np.dtype) else np.dtype(object)
+            raise ValueNotKnown(UnknownValue(dtype, tuple(getattr(value.aval, 'shape', ())), TRACED))
         return _boxed(value)
 
     def tensor_name(self, value: Any) -> str:

@@ -24,6 +24,7 @@ class JaxParts:
         release: The first two numbers of it.
         callback: `pure_callback` and `io_callback`.
         debugging: `debug.callback` and `debug.print`.
+        derivatives: `custom_vjp` and `custom_jvp`.
         debugger: The registry of debuggers for `debug.breakpoint`.
         execution: Executables and their dispatch from Python.
         compilation: `jit`.
@@ -34,6 +35,8 @@ class JaxParts:
         array: The type of arrays.
         core: Programs and their ops.
         lowering: Rules by which ops are lowered.
+        source_lines: Lines of the program behind ops.
+        tracebacks: Filter of tracebacks.
         tree: Nested containers of arrays.
         errors: The exception that C++ raises.
     """
@@ -42,6 +45,7 @@ class JaxParts:
     release: tuple[int, int]
     callback: Any
     debugging: Any
+    derivatives: Any
     debugger: Any
     execution: Any
     compilation: Any
@@ -52,6 +56,8 @@ class JaxParts:
     array: Any
     core: Any
     lowering: Any
+    source_lines: Any
+    tracebacks: Any
     tree: Any
     errors: Any
 
@@ -60,6 +66,7 @@ _MODULES = {
     'callback': ('jax._src.callback', '_FlatCallback pure_callback_lowering io_callback_lowering '
                                         'emit_python_callback _callback_op_sharding'),
     'debugging': ('jax._src.debugging', 'debug_callback_p debug_callback_lowering debug_effect'),
+    'derivatives': ('jax._src.custom_derivatives', 'custom_vjp custom_jvp'),
     'debugger': ('jax._src.debugger.core', 'register_debugger _debugger_registry'),
     'execution': ('jax._src.interpreters.pxla', 'ExecuteReplicated UnloadedMeshExecutable MeshExecutable '
                                                 'lower_sharding_computation'),
@@ -68,9 +75,11 @@ _MODULES = {
     'effects': ('jax._src.dispatch', 'runtime_tokens'),
     'backends': ('jax._src.xla_bridge', '_init_backend'),
     'array': ('jax._src.array', 'ArrayImpl'),
-    'core': ('jax._src.core', 'Primitive Literal ShapedArray new_jaxpr_eqn'),
+    'core': ('jax._src.core', 'Primitive Literal ShapedArray Tracer new_jaxpr_eqn'),
     'lowering': ('jax._src.interpreters.mlir', 'register_lowering'),
-    'tree': ('jax._src.tree_util', 'tree_leaves tree_unflatten tree_flatten_with_path keystr'),
+    'source_lines': ('jax._src.source_info_util', 'register_exclusion _exclude_paths'),
+    'tracebacks': ('jax._src.traceback_util', 'register_exclusion _exclude_paths'),
+    'tree': ('jax._src.tree_util', 'tree_leaves tree_flatten tree_unflatten tree_flatten_with_path keystr'),
     'errors': ('jax.errors', 'JaxRuntimeError'),
 }
 _ATTRIBUTES = (

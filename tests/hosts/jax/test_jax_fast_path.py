@@ -41,8 +41,8 @@ def recorded(jax: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, is_fast: b
     with monkeypatch.context() as patches, pyfuncdbg.attach('jax'), Recorder(folder / f'{is_fast}.pfd'):
         patches.setattr(CallbackDispatch, '_call', lambda self, callback, *rest: by_chain.append(callback) or call(
             self, callback, *rest))
-        for k in range(5):
-            step(jax.numpy.arange(2.) + k, jax.numpy.full(2, 2.))
+        for k in range(5):                      # ready inputs: else a thread of XLA's calls
+            step(*jax.block_until_ready((jax.numpy.arange(2.) + k, jax.numpy.full(2, 2.)))).block_until_ready()
     hooks.remove(hook)
     with pyfuncdbg.load(folder / f'{is_fast}.pfd') as trace:
         calls = [(call.site.name, call.ordinal, [tensor.to_numpy().tolist() for tensor in (*call.inputs, *call.outputs)])

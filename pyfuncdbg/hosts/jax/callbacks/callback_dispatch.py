@@ -143,7 +143,7 @@ class CallbackDispatch:
             if function is None and not is_breakpoint(callback):
                 return None
             op_type = _eager_op_type(frame) if function is not None else 'debug_breakpoint'
-            return self._sites.of_eager(op_type, function, callback), self._runs.eager_runs.of_thread()
+            return self._sites.of_eager(op_type, function, callback, frame), self._runs.eager_runs.of_thread()
         if not lowered.is_watched:
             return None
         if lowered.site is not None and hooks.is_ignored(lowered.site) and self._errors.aborted is None:

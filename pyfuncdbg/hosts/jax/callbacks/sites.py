@@ -1,9 +1,9 @@
 """Call sites of callbacks: a callback of a compiled program, or an eager call at a line of the program."""
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Frame
@@ -18,7 +18,8 @@ from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
 from pyfuncdbg.hosts.jax.runs.collective_limit import CollectiveLimit
 
 _TRAITS = Traits(wraps_python=True)
-OP_TYPES = 'pure_callback', 'io_callback', 'debug_callback'
+OP_TYPES = ('pure_callback', 'io_callback', 'debug_callback', 'custom_vjp', 'custom_vjp_fwd', 'custom_vjp_bwd', 'custom_jvp',
+            'custom_jvp_rule')
 CallFlat = Callable[..., Any]
 
 
@@ -54,9 +55,9 @@ class CallbackSites:
             site.attrs = {**site.attrs, STOP_REMARK: remark}
         return site
 
-    def of_eager(self, op_type: str, function: Any, callback: Any) -> CallSite:
-        """The site of a callback that the program calls eagerly, at the line that is on the stack now."""
-        return self._site(name_of(function), op_type, function, callback, program_frames(sys._getframe(2)))
+    def of_eager(self, op_type: str, function: Any, callback: Any, frame: FrameType, name: str = '') -> CallSite:
+        """The site of a callback that the program calls eagerly, at its innermost line from a frame on outwards."""
+        return self._site(name or name_of(function), op_type, function, callback, program_frames(frame))
 
     def _site(self, name: str, op_type: str, function: Any, callback: Any, stack: Sequence[Frame]) -> CallSite:
         code = getattr(function, '__code__', None)

@@ -1,0 +1,135 @@
+"""Derivative rules: functions under `custom_vjp` and `custom_jvp`, and the rules that the program gave for them, as calls.
+
+JAX calls them on the program's thread: with values in eager code, with tracers while it traces a program. A call with
+tracers is made once a trace, and its values are not known.
+"""
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyfuncdbg.hooks.call_frames import code_of, mark_function_caller
+from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.result_list import ResultList
+from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
+from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites, name_of
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts
+
+_OP_TYPES: Mapping[str, Mapping[str, str]] = {
+    'custom_vjp': {'fun': 'custom_vjp', 'fwd': 'custom_vjp_fwd', 'bwd': 'custom_vjp_bwd'},
+    'custom_jvp': {'fun': 'custom_jvp', 'jvp': 'custom_jvp_rule'}}
+"""Op types of the functions that an object of each class has, by attribute."""
+
+
+class FlatRule:
+    """One rule as a function of the leaves of its arguments, as JAX's own callable of a callback is.
+
+    Attributes:
+        callback_func: The program's function.
+        in_tree: Structure of its arguments.
+        out_tree: Structure of its result, once it has returned.
+    """
+
+    __slots__ = ('_tools', 'callback_func', 'in_tree', 'out_tree')
+
+    def __init__(self, tools: Any, function: Callable[..., Any], in_tree: Any) -> None:
+        self._tools = tools
+        self.callback_func = function
+        self.in_tree = in_tree
+        self.out_tree: Any = None
+
+    @mark_function_caller
+    def __call__(self, *leaves: Any) -> Sequence[Any]:
+        args, settings = self._tools.tree_unflatten(self.in_tree, leaves)
+        raw = self.callback_func(*args, **settings)
+        values, self.out_tree = self._tools.tree_flatten(raw)
+        outputs = ResultList(values)
+        outputs.raw = raw
+        return outputs
+
+    def result_of(self, outputs: Sequence[Any]) -> Any:
+        """What the function returns, with the outputs that a hook gave instead of its own."""
+        if self.out_tree is not None:
+            return self._tools.tree_unflatten(self.out_tree, outputs)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+class DerivativeRules:
+    """The calls of derivative rules.
+
+    Attributes:
+        on: Whether JAX is attached; otherwise calls are passed on unwatched.
+    """
+
+    def __init__(self, parts: JaxParts, sites: CallbackSites, eager_runs: EagerRuns) -> None:
+        self.on = True
+        self._tools = parts.tree
+        self._derivatives = parts.derivatives
+        self._sites = sites
+        self._eager_runs = eager_runs
+        self._forms: weakref.WeakKeyDictionary[Any, tuple[list[Any], Any]] = weakref.WeakKeyDictionary()
+
+    def install(self, patches: Patches) -> None:
+        """Replace the calls of JAX's objects around a function with rules."""
+        for name, op_types in _OP_TYPES.items():
+            kind = getattr(self._derivatives, name)
+            patches.replace(kind, '__call__', self._replace_call(kind, op_types, kind.__call__))
+
+    def _replace_call(self, kind: type, op_types: Mapping[str, str], original: Callable[..., Any]) -> Callable[..., Any]:
+        def __call__(self_: Any, *args: Any, **settings: Any) -> Any:  # noqa: N807
+            try:
+                is_watched = self.on and hooks.python and type(self_) is kind
+                return original(self._watched_form(self_, op_types) if is_watched else self_, *args, **settings)
+            except BaseException as error:
+                error.__traceback__ = without_own_frames(error.__traceback__)
+                raise
+        return __call__
+
+    def _watched_form(self, custom: Any, op_types: Mapping[str, str]) -> Any:
+        """An object like JAX's with watched functions: the same each time, so that JAX's caches work."""
+        functions = [getattr(custom, name, None) for name in op_types]
+        entry = self._forms.get(custom)
+        if entry is not None and all(one is other for one, other in zip(entry[0], functions, strict=True)):
+            return entry[1]
+        form = object.__new__(type(custom))
+        vars(form).update(vars(custom))
+        for (name, op_type), function in zip(op_types.items(), functions, strict=True):
+            if function is not None:
+                label = f'{type(custom).__name__}/{_rule_name(name, function, custom.fun)}'
+                vars(form)[name] = self._watched(function, op_type, label)
+        self._forms[custom] = functions, form
+        return form
+
+    def _watched(self, function: Callable[..., Any], op_type: str, label: str) -> Callable[..., Any]:
+        """A function that makes calls of the program's one; JAX's own stay as they are."""
+        code = code_of(function)
+        if code is None or is_machinery(code.co_filename):
+            return function
+
+        @mark_function_caller
+        @functools.wraps(function)
+        def rule(*args: Any, **settings: Any) -> Any:
+            try:
+                if not self.on or not hooks.python:
+                    return function(*args, **settings)
+                leaves, tree = self._tools.tree_flatten((args, settings))
+                flat = FlatRule(self._tools, function, tree)
+                site = self._sites.of_eager(op_type, function, flat, sys._getframe(1), label)
+                outputs = invoke(site, flat, self._eager_runs.of_thread(), leaves)
+                return outputs.raw if type(outputs) is ResultList else flat.result_of(outputs)
+            except BaseException as error:
+                error.__traceback__ = without_own_frames(error.__traceback__)
+                raise
+        return rule
+
+
+def _rule_name(attribute: str, rule: Any, function: Any) -> str:
+    """The name of a rule; a lambda has that of the function that it is for."""
+    name = name_of(rule)
+    return f'{name_of(function)}_{attribute}' if name == 'lambda' and attribute != 'fun' else name
