@@ -26,6 +26,7 @@ import pyfuncdbg
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg import tf
 from pyfuncdbg.hosts.tensorflow import call_dispatch
+from pyfuncdbg.hosts.torch.graph_ops import op_calls, op_sites
 
 def double(x):
     print('doubled')

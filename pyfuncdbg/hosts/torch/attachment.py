@@ -11,6 +11,7 @@ from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
+from pyfuncdbg.hosts.torch.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.torch.graph_ops.op_modes import OpModes
 from pyfuncdbg.hosts.torch.graph_ops.op_sites import OpSites
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -49,7 +50,8 @@ class TorchAttachment:
         links = GradientLinks()
         self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
-        self._op_calls = OpModes(torch_parts, self._calls, runs, OpSites(torch_parts, host, self._passes.leaves))
+        self._op_modes = OpModes(torch_parts, self._calls, OpCalls(
+            torch_parts, runs, OpSites(torch_parts, host, self._passes.leaves)))
         self._patches = Patches()
         self._end_subscription: Callable[[], None] = lambda: None
         try:
@@ -63,7 +65,7 @@ class TorchAttachment:
             self._end_subscription = hooks.subscribe(self._follow_hooks)
             ProgramHooks(torch_parts, host, self._calls).install(self._patches)
             BatchFetches(torch_parts, host, self._calls).install(self._patches)
-            self._op_calls.install(self._patches)
+            self._op_modes.install(self._patches)
             WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
             install_replay(torch_parts, host)
             HOSTS[host.name] = host
@@ -77,15 +79,15 @@ class TorchAttachment:
     def _begin_on_thread(self) -> None:
         """Enter our modes on this thread, where hooks want what they see."""
         self._passes.forward.enter()
-        self._op_calls.enter()
+        self._op_modes.enter()
 
     def _follow_hooks(self) -> None:
         self._passes.forward.follow_hooks()
-        self._op_calls.follow_hooks()
+        self._op_modes.follow_hooks()
 
     def _leave_modes(self) -> None:
         self._passes.forward.leave()
-        self._op_calls.leave()
+        self._op_modes.leave()
 
     def facts(self) -> Iterable[Fact]:
         """Facts found by the examination so far."""
@@ -93,7 +95,7 @@ class TorchAttachment:
 
     def remove(self) -> None:
         """Put PyTorch back as it was. Calls under way end as they began."""
-        self._calls.on = self._passes.forward.on = self._op_calls.on = False
+        self._calls.on = self._passes.forward.on = self._op_modes.on = False
         self._end_subscription()
         self._leave_modes()
         self._ops.remove()

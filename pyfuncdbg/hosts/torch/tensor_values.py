@@ -1,4 +1,8 @@
-"""Reading of tensors as arrays. On any thread; no mode of PyTorch's sees it, and nothing is recorded for gradients."""
+# cython: annotation_typing=False, auto_pickle=False
+"""Reading of tensors as arrays. On any thread; no mode of PyTorch's sees it, and nothing is recorded for gradients.
+
+Compiled by `tensor_values.pxd`.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -7,23 +7,16 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hooks.installed_hooks import hooks
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hosts.interception.patching import Patches
-from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
-from pyfuncdbg.hosts.torch.graph_ops.op_sites import OpSites
+from pyfuncdbg.hosts.torch.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
-from pyfuncdbg.hosts.torch.tensor_values import tensors_in
-from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
-
-_UNOBSERVED = ('aten.detach', 'aten.alias', 'aten.lift', 'profiler.')
-"""How names of ops begin that compute nothing."""
 
 
 class OpModes:
@@ -33,16 +26,13 @@ class OpModes:
         on: Whether PyTorch is attached.
     """
 
-    def __init__(self, parts: TorchParts, calls: PythonCalls, runs: ThreadRuns, sites: OpSites) -> None:
+    def __init__(self, parts: TorchParts, calls: PythonCalls, op_calls: OpCalls) -> None:
         self.on = True
         self._calls = calls
-        self._runs = runs
-        self._sites = sites
-        self._tensor: type = parts.torch.Tensor
+        self._op_calls = op_calls
         self._dispatch = parts.dispatch
         self._native = parts.native
         self._stack_size: Callable[[], int] = parts.native._len_torch_dispatch_stack
-        self._known: dict[int, tuple[Any, bool]] = {}
         self._is_refused = False
         self._kind = self._mode_class() if hasattr(parts.dispatch.TorchDispatchMode, 'ignore_compile_internals') else None
 
@@ -87,7 +77,7 @@ class OpModes:
             self._dispatch._push_mode(mode)
 
     def _mode_class(self) -> Any:
-        observe, observer, calls = self._observe, self, self._calls
+        make, observer, calls = self._op_calls.make, self, self._calls
 
         class Observing(self._dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined]
             """A mode that changes nothing."""
@@ -106,43 +96,8 @@ class OpModes:
                 if not observer.on or not hooks.op or calls.is_traced:
                     return func(*args, **(kwargs or {}))
                 try:
-                    return observe(func, args, kwargs or {})
+                    return make(func, args, kwargs, sys._getframe(1))
                 except BaseException as error:
                     error.__traceback__ = frames_within_op(error.__traceback__)
                     raise
         return Observing
-
-    # ------------------------------------------------------------------ one op
-    def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        known = self._known.get(id(func))
-        if known is None:
-            known = self._known[id(func)] = func, str(getattr(func, 'overloadpacket', func)).startswith(_UNOBSERVED)
-        if known[1]:
-            return func(*args, **kwargs)
-        run = self._runs.current()
-        inputs = tensors_in(args, self._tensor)
-        if kwargs:
-            inputs += tensors_in(list(kwargs.values()), self._tensor)
-        site = self._sites.of(func, sys._getframe(2), run, inputs)
-        outputs = invoke(site, partial(self._execute, func, args, kwargs, tuple(inputs)), run, inputs)
-        self._sites.note_outputs(site, outputs)
-        return outputs.raw if type(outputs) is ResultList else _as_result(outputs)
-
-    def _execute(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any],
-                 *inputs: Any) -> ResultList:
-        for before, now in zip(given, inputs, strict=True):
-            if before is not now:               # a hook has replaced it
-                args = [_replaced(value, before, now) for value in args]
-                kwargs = {name: _replaced(value, before, now) for name, value in kwargs.items()}
-        return output_list(func(*args, **kwargs))
-
-
-
-def _replaced(value: Any, before: Any, now: Any) -> Any:
-    if value is before:
-        return now
-    return type(value)([now if part is before else part for part in value]) if type(value) in (list, tuple) else value
-
-
-def _as_result(outputs: Sequence[Any]) -> Any:
-    return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None

@@ -1,14 +1,15 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Sites of PyTorch's ops.
 
 One is a line of the program in a call of a module, or belongs to the forward op that a backward op differentiates. Asked on
-the thread of each op, for each op: what is found is kept by the code and instruction of the line.
+the thread of each op, for each op: what is found is kept by the code and instruction of the line. Compiled by
+`op_sites.pxd`.
 """
 from __future__ import annotations
 
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -24,6 +25,8 @@ _BETWEEN, _PROGRAM, _LIBRARY, _MODULE = range(4)
 _GENERATED = ('<eval_with_key>', '<string>')
 _INDUCTOR = 'torchinductor_'
 _MOST = 1 << 14
+_OUTPUTS = 1 << 10
+"""Tensors whose ops are known by name: the newest. A table that grows would keep the garbage collector busy."""
 _NODES = 1 << 14
 """Backward nodes of a thread whose forward ops are known: the newest."""
 BACKWARD = 'backward'
@@ -86,7 +89,9 @@ class OpSites:
         self._backward: dict[tuple[int, int], _Entry] = {}
         self._names: Counter[str] = Counter()
         self._nodes = _ThreadNodes()
-        self._outputs: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._outputs: list[Any] = [None] * _OUTPUTS
+        self._makers: list[Any] = [None] * _OUTPUTS
+        self._made = 0
 
     def of(self, func: Any, frame: FrameType, run: Run, inputs: list[Any]) -> CallSite:
         """The site of an op that begins.
@@ -122,14 +127,15 @@ class OpSites:
         nodes.last = number
         return site
 
-    def note_outputs(self, site: CallSite, outputs: Sequence[Any]) -> None:
+    def note_outputs(self, site: CallSite, result: Any) -> None:
         """Note which tensors an op has made: sites that are new have them as inputs."""
-        made = self._outputs
-        if len(made) > _MOST:
-            made.clear()
-        for tensor, name in zip(outputs, site.outputs, strict=False):
+        outputs = result if isinstance(result, (list, tuple)) else (result,)
+        for index, tensor in enumerate(outputs):
             if isinstance(tensor, self._tensor):
-                made[id(tensor)] = weakref.ref(tensor), name
+                place = self._made % _OUTPUTS
+                self._made += 1
+                self._outputs[place] = weakref.ref(tensor)
+                self._makers[place] = site.outputs[index] if index < len(site.outputs) else ''
 
     # ------------------------------------------------------------------ places
     def _place(self, frame: FrameType | None, in_module: bool) -> OpPlace:
@@ -192,8 +198,10 @@ class OpSites:
             return parameter.name
         if name := self._leaves.known_name(tensor):
             return name
-        entry = self._outputs.get(id(tensor))
-        return entry[1] if entry is not None and entry[0]() is tensor else ''
+        for place in range(self._made - 1, max(self._made - _OUTPUTS, 0) - 1, -1):
+            if self._outputs[place % _OUTPUTS]() is tensor:
+                return self._makers[place % _OUTPUTS]  # type: ignore[no-any-return]
+        return ''
 
     def _unique(self, name: str) -> str:
         """A name that no other site has: 'add', 'add_1', ..."""

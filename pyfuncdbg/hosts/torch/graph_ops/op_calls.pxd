@@ -1,0 +1,7 @@
+"""C types of `op_calls.py`."""
+from pyfuncdbg.hooks.call cimport CallSite, Run
+
+
+cdef class OpCalls:
+    cdef object _runs, _sites, _tensor
+    cdef dict _known
