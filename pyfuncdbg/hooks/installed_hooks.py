@@ -101,6 +101,7 @@ class Hooks:
         stamp: Another object whenever hooks or their interests have changed. Code that finds a site unwanted keeps the
             stamp that it read before it asked: as long as this one is the same, so is the answer.
         sole_watcher: By kind: the only hook, if it is a `Watcher`.
+        sole_taker: By kind: the only hook, if it is a `Watcher` that takes every call: hosts may use `make_call` for it.
         fast_watcher: As `sole_watcher` where one recorder of Python calls and one of runs are all hooks and take every
             call; else None.
         passive: Whether every hook only watches: none will pause a run, go back in it or change a value.
@@ -119,6 +120,7 @@ class Hooks:
         'passive',
         'python',
         'run',
+        'sole_taker',
         'sole_watcher',
         'stamp',
     )
@@ -133,6 +135,7 @@ class Hooks:
         self.gradient: tuple[Hook, ...] = ()
         self.run: tuple[Hook, ...] = ()
         self.sole_watcher: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
+        self.sole_taker: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
         self.fast_watcher: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
         self.passive = True
         self.filtered_kinds: frozenset[Kind] = frozenset()
@@ -254,7 +257,8 @@ class Hooks:
             setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
         self.sole_watcher = {kind: _only_watcher(getattr(self, kind)) for kind in KINDS}
         self.passive = all(getattr(hook, 'passive', False) for _, hook in self._all)
-        usual = not self.op and self.passive and all(_takes_all(self.sole_watcher[kind]) for kind in ('python', 'run'))
+        self.sole_taker = {kind: watcher if _takes_all(watcher) else None for kind, watcher in self.sole_watcher.items()}
+        usual = not self.op and self.passive and all(self.sole_taker[kind] is not None for kind in ('python', 'run'))
         self.fast_watcher = self.sole_watcher if usual else dict.fromkeys(KINDS)
         self.filtered_kinds = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self,
                                                                                                                  kind)))

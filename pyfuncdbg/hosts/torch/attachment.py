@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
-from pyfuncdbg.hosts.torch.graph_ops.op_calls import OpCalls
+from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps
 from pyfuncdbg.hosts.torch.graph_ops.op_modes import OpModes
 from pyfuncdbg.hosts.torch.graph_ops.op_sites import OpSites
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -50,7 +50,7 @@ class TorchAttachment:
         links = GradientLinks()
         self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
-        self._op_modes = OpModes(torch_parts, self._calls, OpCalls(
+        self._op_modes = OpModes(torch_parts, self._calls, DispatchedOps(
             torch_parts, runs, OpSites(torch_parts, host, self._passes.leaves)))
         self._patches = Patches()
         self._end_subscription: Callable[[], None] = lambda: None

@@ -2,6 +2,6 @@
 from pyfuncdbg.hooks.call cimport CallSite, Run
 
 
-cdef class OpCalls:
+cdef class DispatchedOps:
     cdef object _runs, _sites, _tensor
     cdef dict _known

@@ -27,7 +27,7 @@ _UNOBSERVED = ('aten.detach', 'aten.alias', 'aten.lift', 'profiler.')
 """How names of ops begin that compute nothing."""
 
 
-class OpCalls:
+class DispatchedOps:
     """Maker of the calls.
 
     Args:
@@ -63,8 +63,8 @@ class OpCalls:
         if kwargs:
             inputs += tensors_in(list(kwargs.values()), self._tensor)
         site = self._sites.of(func, frame, run, inputs)
-        watcher = hooks.sole_watcher['op']
-        if watcher is not None and 'op' not in hooks.filtered_kinds:
+        watcher = hooks.sole_taker['op']
+        if watcher is not None:
             number = CallNumber()
             number.call = 0
             result = make_call(site, run, inputs, get_native_id(), watcher, number,

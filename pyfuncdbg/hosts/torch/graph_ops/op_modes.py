@@ -13,7 +13,7 @@ from typing import Any
 from pyfuncdbg.hooks.installed_hooks import hooks
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hosts.interception.patching import Patches
-from pyfuncdbg.hosts.torch.graph_ops.op_calls import OpCalls
+from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps
 from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -26,7 +26,7 @@ class OpModes:
         on: Whether PyTorch is attached.
     """
 
-    def __init__(self, parts: TorchParts, calls: PythonCalls, op_calls: OpCalls) -> None:
+    def __init__(self, parts: TorchParts, calls: PythonCalls, op_calls: DispatchedOps) -> None:
         self.on = True
         self._calls = calls
         self._op_calls = op_calls

@@ -18,7 +18,7 @@ cdef class _Entry:
 
 cdef class OpSites:
     cdef object _host, _leaves, _tensor, _sequence_number, _current_node, _module_code, _names, _nodes
-    cdef dict _kinds, _entries, _backward
+    cdef dict _kinds, _entries, _backward, _belongs
     cdef list _outputs, _makers
     cdef long _made
 

@@ -87,6 +87,7 @@ class OpSites:
         self._kinds: dict[CodeType, int] = {self._module_code: _MODULE}
         self._entries: dict[tuple[Any, ...], _Entry] = {}
         self._backward: dict[tuple[int, int], _Entry] = {}
+        self._belongs: dict[tuple[str, str], bool] = {}
         self._names: Counter[str] = Counter()
         self._nodes = _ThreadNodes()
         self._outputs: list[Any] = [None] * _OUTPUTS
@@ -166,9 +167,13 @@ class OpSites:
         noted = self._nodes.sites[number % _NODES]
         if noted is None or noted[0] != number:
             return None
-        # Another thread's nodes have the same numbers.
-        name, op = _plain(node.name().partition('Backward')[0]), _plain(noted[1].op_type.rpartition('.')[2])
-        return noted[1] if name.startswith(op) or op.startswith(name) else None
+        key = node.name(), noted[1].op_type
+        belongs = self._belongs.get(key)
+        if belongs is None:
+            if len(self._belongs) > _MOST:
+                self._belongs.clear()
+            belongs = self._belongs[key] = _is_node_of(*key)
+        return noted[1] if belongs else None
 
     # ------------------------------------------------------------------ new sites
     def _backward_site(self, func: Any, forward: CallSite) -> CallSite:
@@ -260,6 +265,12 @@ def _op_name(func: Any) -> str:
 def _output_names(func: Any, name: str) -> list[str]:
     schema = getattr(func, '_schema', None)
     return [f'{name}:{i}' for i in range(len(schema.returns) if schema is not None else 1)]
+
+
+def _is_node_of(node: str, op_type: str) -> bool:
+    """Whether a backward node is that of an op, by their names: the nodes of another thread have the same numbers."""
+    name, op = _plain(node.partition('Backward')[0]), _plain(op_type.rpartition('.')[2])
+    return name.startswith(op) or op.startswith(name)
 
 
 def _plain(name: str) -> str:

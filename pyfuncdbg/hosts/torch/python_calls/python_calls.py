@@ -10,11 +10,12 @@ from types import FrameType
 from typing import Any, Protocol
 
 from pyfuncdbg.hooks.call import CallSite, Frame, Run, in_reexecution
-from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame, mark_function_caller
+from pyfuncdbg.hooks.call_frames import mark_call_frame, mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
+from pyfuncdbg.hosts.interception.watched_calls import describe_by_inputs
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments, flatten
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
@@ -98,7 +99,7 @@ class PythonCalls:
         if hooks.is_ignored(site) and run.aborted is None:
             next(site.counter)
             return call_unwatched(run, original if not kwargs else partial(original, **kwargs), *args)
-        watcher = hooks.fast_watcher['python']
+        watcher = hooks.sole_taker['python']
         if watcher is not None and layout is None and run.kind in _UNCUT and hooks.gradient and (
                 getattr(original, '__name__', '') != _NEXT):
             number = CallNumber()               # filled here: an `__init__` costs 0.06 us
@@ -124,12 +125,7 @@ class CallNumber:
     call: int
 
 
-def _read_watched(frame: FrameType) -> Entrance:
-    names = frame.f_locals
-    return Entrance(names['site'], names['run'], names['inputs'])
-
-
-@mark_call_frame(_read_watched)
+@mark_call_frame(describe_by_inputs('inputs'))
 @mark_function_caller
 def _make_watched(site: CallSite, run: Run, inputs: list[Any], watcher: Watcher, number: CallNumber,
                   original: Callable[..., Any], args: Sequence[Any]) -> Any:

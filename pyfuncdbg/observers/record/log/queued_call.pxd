@@ -4,7 +4,6 @@ cimport cython
 from pyfuncdbg.hooks.call cimport Call
 
 
-@cython.no_gc                                   # in no cycle, and the collector would look at thousands in a row
 cdef class QueuedCall:
     cdef public long long id, run, site, ordinal, thread, started, finished, forward, parent, retry_of
     cdef public object inputs, outputs, output, error, lost, sources, state

@@ -2,11 +2,19 @@
 """A call on its way to the log: made on the thread of the call, encoded by the writer's. Compiled by `queued_call.pxd`."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE, StateNumbers
+
+_untrack_record: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], None] | None
+try:
+    from pyfuncdbg.observers.record.log import garbage_collection  # type: ignore[attr-defined,unused-ignore]
+except ImportError:                             # no C compiler
+    _untrack_record = None
+else:
+    _untrack_record = garbage_collection.untrack_record
 
 
 class QueuedCall:
@@ -94,6 +102,8 @@ def queued_call(call: Call, inputs: Sequence[Any], outputs: Sequence[Any], finis
     row.retry_of = call.retry_of
     row.broken_off = False
     row.state = NO_STATE
+    if _untrack_record is not None and type(inputs) is tuple and type(outputs) is tuple:
+        _untrack_record(row, inputs, outputs)
     return row
 
 
