@@ -49,6 +49,19 @@ def next_id() -> int:
     return int(repr(_call_ids).strip('count()'))    # taking it would leave a gap in the numbers of calls
 
 
+def take_ids(count: int) -> int:
+    """Take ids for calls that follow each other.
+
+    Args:
+        count: How many, at least one.
+
+    Returns:
+        The first; no other thread gets one of the others.
+    """
+    ids = list(itertools.islice(_call_ids, count))      # one call of C: no thread comes between
+    return ids[0]
+
+
 class CallSite:
     """One place that is executed: a graph node, an eager call of one function, one backward step.
 

@@ -104,6 +104,7 @@ class Hooks:
         sole_taker: By kind: the only hook, if it is a `Watcher` that takes every call: hosts may use `make_call` for it.
         fast_watcher: As `sole_watcher` where one recorder of Python calls and one of runs are all hooks and take every
             call; else None.
+        op_recorder: The only hook on ops, if it takes them in batches (`op_batch`) and every hook is passive; else None.
         passive: Whether every hook only watches: none will pause a run, go back in it or change a value.
         filtered_kinds: Kinds of calls whose hooks all have `wants`; of others all calls are wanted.
     """
@@ -117,6 +118,7 @@ class Hooks:
         'filtered_kinds',
         'gradient',
         'op',
+        'op_recorder',
         'passive',
         'python',
         'run',
@@ -137,6 +139,7 @@ class Hooks:
         self.sole_watcher: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
         self.sole_taker: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
         self.fast_watcher: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
+        self.op_recorder: Any = None
         self.passive = True
         self.filtered_kinds: frozenset[Kind] = frozenset()
         self.stamp: dict[Any, Any] = {}
@@ -257,6 +260,7 @@ class Hooks:
             setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
         self.sole_watcher = {kind: _only_watcher(getattr(self, kind)) for kind in KINDS}
         self.passive = all(getattr(hook, 'passive', False) for _, hook in self._all)
+        self.op_recorder = self.op[0] if len(self.op) == 1 and self.passive and hasattr(self.op[0], 'on_ops') else None
         self.sole_taker = {kind: watcher if _takes_all(watcher) else None for kind, watcher in self.sole_watcher.items()}
         usual = not self.op and self.passive and all(self.sole_taker[kind] is not None for kind in ('python', 'run'))
         self.fast_watcher = self.sole_watcher if usual else dict.fromkeys(KINDS)

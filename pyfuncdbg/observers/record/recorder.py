@@ -32,6 +32,7 @@ from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, Running
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
+from pyfuncdbg.observers.record.op_recorder import OpRecorder
 from pyfuncdbg.observers.record.policy import RecordingPolicy, recording_policy
 from pyfuncdbg.observers.record.records import OPS, SWITCH
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
@@ -43,6 +44,7 @@ from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Buff
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 if TYPE_CHECKING:
+    from pyfuncdbg.hooks.op_batch import OpBatch
     from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
     from pyfuncdbg.observers.record.trace import Trace
 
@@ -183,6 +185,8 @@ class Recorder:
             self._backlog.states_in_force = states.numbers_in_force
         self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, states,
                                   self._restart)
+        if shares:
+            self.on_ops: Callable[[OpBatch], None] = OpRecorder(self.calls).on_ops
         # The halves of a `Watcher`, called without a frame of this class around them.
         halves = _select_calls(self.calls, self._policy) if self._policy.is_selective else self.calls
         self.on_begin: Callable[[Call], Running | None] = halves.on_begin
@@ -266,7 +270,7 @@ class Recorder:
         uninstall(self, self._capture)
         process_invitations.withdraw(self.invitation)
         commit_points.remove(self._commit)
-        if self._writer is None and (self._backlog.rows or self._backlog.notes):
+        if self._writer is None and (self._backlog.rows or self._backlog.ops or self._backlog.notes):
             with contextlib.suppress(OSError):
                 self._open_log(thread=False)
         if self._writer is not None:

@@ -101,7 +101,7 @@ class BlobStore:
                 snapshot.note = OVER_BUDGET        # the queue had no room for its call
             snapshot.described = self._describe(snapshot)
         elif snapshot.described[6] == OVER_BUDGET:
-            self._miss(snapshot)
+            self.miss(snapshot.nbytes)
         elif type(key := snapshot.described[4]) is bytes and key not in self._stored and snapshot.data is not None:
             snapshot.described = self._describe(snapshot)
         return snapshot.described
@@ -150,6 +150,21 @@ class BlobStore:
                 if type(value) is Snapshot and value.data is not None:
                     value.described = None
 
+    def place_array(self, array: np.ndarray) -> Any:
+        """Store the bytes of an array that nothing writes to.
+
+        Args:
+            array: Of a type that has a row of statistics.
+
+        Returns:
+            [The bytes] if they are few, the key of their blob, or None if there is no room for it.
+        """
+        if array.nbytes <= _INLINE:
+            return [array.tobytes()]
+        if not array.flags.c_contiguous:
+            array = np.ascontiguousarray(array)
+        return self._place_bytes(array.data.cast('B') if array.dtype.kind != 'c' else array.reshape(-1).view(np.uint8))
+
     def _place_bytes(self, data: Any) -> Any:
         """[the bytes] if they are few, the key of their blob, or None if there is no room for it."""
         if len(data) <= _INLINE:
@@ -168,7 +183,7 @@ class BlobStore:
         raw = snapshot.data                        # once: the thread of a call that is dropped releases it
         if raw is None:
             if snapshot.note == OVER_BUDGET:
-                self._miss(snapshot)
+                self.miss(snapshot.nbytes)
             level = 0 if snapshot.stats is None else 1
             bad = snapshot.stats is not None and snapshot.stats.bad > 0
             return [name, shape, int(snapshot.nbytes), level, None, False, snapshot.note, _pack_stats(snapshot.stats), bad]
@@ -192,7 +207,7 @@ class BlobStore:
                 stats, bad = _stats_if_large(array, len(data))
                 return [name, shape, int(snapshot.nbytes), 2, where, changed, note, _pack_stats(stats), bad]
             note = OVER_BUDGET
-            self._miss(snapshot)
+            self.miss(snapshot.nbytes)
             # Of what goes over budget only a NaN or infinity is worth the 50 µs and 150 bytes of statistics.
             if array is None or all_finite(array):
                 return [name, shape, int(snapshot.nbytes), 0, None, changed, note, None, False]
@@ -211,9 +226,14 @@ class BlobStore:
             self._summaries[key] = stats_of(array)
         return self._summaries[key]
 
-    def _miss(self, snapshot: Snapshot) -> None:
+    def miss(self, nbytes: int) -> None:
+        """Count a tensor that had no room.
+
+        Args:
+            nbytes: Of its elements.
+        """
         self.missed['tensors'] += 1
-        self.missed['bytes'] += snapshot.nbytes
+        self.missed['bytes'] += nbytes
 
     def _store(self, key: bytes, data: Any) -> bool:
         if not self._ledger.afford(len(data) + log_file.KEY_SIZE + log_file.FRAME_SIZE, TENSOR_SHARE):

@@ -3,6 +3,7 @@
 Encoding a call by itself costs more than making it; a batch of columns costs a tenth of that, because NumPy packs the
 numbers. Encoded on the writer thread; decoded by readers, who check everything, for a log may be hostile.
 """
+# long: encoder and decoder of one record; two fifths are documentation
 from __future__ import annotations
 
 import itertools
@@ -18,6 +19,7 @@ from pyfuncdbg.observers.record.log import columns
 from pyfuncdbg.observers.record.log.batch_tensors import TYPES, BatchTensors
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, fields_of
+from pyfuncdbg.observers.record.log.value_columns import ValueColumns
 from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE, StateNumbers
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
@@ -34,8 +36,13 @@ MOST_TENSORS = 4096
 
 _FIELDS, _FIELDS_2 = 13, 11
 """Of a record of calls without optional fields, and in version 2 of the format, which had no flags and sizes. At the end one
-more where calls were retried (`retry_of` and `broken_off`), and a second where the states that they began in were kept:
-their numbers, three columns."""
+more where calls were retried (`retry_of` and `broken_off`), a second where the states that they began in were kept: their
+numbers, three columns (none in a record that has the third); and a third where values are columns: for each tensor of the
+code `COLUMNED` the number of its value, and the values."""
+_OPTIONAL = 3
+
+COLUMNED = 255
+"""Code of a tensor whose value is in columns, as those of ops are."""
 
 _LIMITS: dict[str, Any] = {'unicode_errors': 'surrogatepass', 'max_array_len': 1 << 17, 'max_map_len': 1 << 12,
                            'max_ext_len': 0, 'strict_map_key': True}
@@ -155,8 +162,8 @@ class Batch:
         states: The numbers of the states that they began in, one column for each kind; none where they were not kept.
     """
 
-    __slots__ = ('_edges', '_head', '_payload', '_ranks', 'columns', 'count', 'error', 'layout', 'lost', 'output',
-                 'retries', 'sources', 'states')
+    __slots__ = ('_edges', '_head', '_payload', '_places', '_ranks', '_values', 'columns', 'count', 'error', 'layout',
+                 'lost', 'output', 'retries', 'sources', 'states')
 
     def __init__(self, payload: bytes) -> None:
         """Decode and check.
@@ -174,6 +181,11 @@ class Batch:
         self.columns = [columns.unpack([column], [count]) for column in _check_columns(numbers, count)]
         inputs, outputs = (_array(side, np.dtype('<u2'), count).astype(np.int64) for side in (ins, outs))
         codes = _array(codes, np.dtype(np.uint8), int((inputs + outputs).sum()))
+        self._values: ValueColumns | None = None
+        self._places: list[int] = []
+        described = int((codes == 0).sum())
+        if len(optional) > 2:
+            codes = self._take_columns(optional[2], codes)
         self._ranks = np.zeros(len(codes), np.int64)
         counts = np.bincount(codes, minlength=len(TYPES) + 1)
         if len(counts) > len(TYPES) + 1:
@@ -184,12 +196,26 @@ class Batch:
         self.layout = BatchTensors(inputs, outputs, codes, {
             int(code): _array(scalars.get(int(code)), TYPES[code - 1], int(counts[code]))
             for code in np.flatnonzero(counts) if code})
-        if len(self._edges) - 1 != counts[0]:
+        if len(self._edges) - 1 != described:
             raise ValueError('wrong number of tensors')
         self.output, self.error = _by_row(output, count), _by_row(error, count)
         self.lost, self.sources = _by_row(lost, count), _by_row(sources, count)
         self.retries = _by_row(optional[0], count) if optional else {}
-        self.states = _check_states(optional[1], count) if len(optional) > 1 else []
+        self.states = _check_states(optional[1], count) if len(optional) > 1 and (optional[1] or not self._places) else []
+
+    def _take_columns(self, fields: Any, codes: np.ndarray) -> np.ndarray:
+        """Decode the values in columns; returns the codes of all tensors, theirs as those of descriptions."""
+        if not isinstance(fields, list) or len(fields) != 2:
+            raise ValueError('wrong columns of values')
+        columned, values = codes == COLUMNED, ValueColumns(fields[1])
+        count = int(columned.sum())
+        numbers = columns.unpack([columns.check(fields[0], count)], [count])
+        if not count or not (numbers.min() >= 0 and numbers.max() < values.count):
+            raise ValueError('wrong number of a value')
+        places = np.cumsum(codes == 0) - 1              # of the description, or ~number of the value
+        places[columned] = ~numbers
+        self._values, self._places = values, places[(codes == 0) | columned].tolist()
+        return np.where(columned, 0, codes).astype(np.uint8)
 
     def tensors(self, row: int) -> tuple[list[Any], list[Any]]:
         """Inputs and outputs of one call.
@@ -219,7 +245,11 @@ class Batch:
         Raises:
             ValueError: They cannot be read.
         """
-        return _resolve_shared(decode_msgpack(self._payload[self._head:self._edges[-1]]))
+        described = _resolve_shared(decode_msgpack(self._payload[self._head:self._edges[-1]]))
+        if self._values is None:
+            return described
+        values = {place: self._values.description(~place) for place in set(self._places) if place < 0}
+        return [values[place] if place < 0 else described[place] for place in self._places]
 
     def state(self, row: int) -> StateNumbers:
         """The numbers of the state that one call began in.
@@ -256,6 +286,10 @@ class Batch:
 
     def _describe(self, rank: int, shared: dict[int, Any]) -> Any:
         """One description; that of an earlier tensor if this one shares it, decoded once for all of a call that do."""
+        if self._values is not None:
+            rank = self._places[rank]
+            if rank < 0:
+                return self._values.description(~rank)
         entry = decode_msgpack(self._payload[self._edges[rank]:self._edges[rank + 1]])
         if type(entry) is int and 0 <= entry < rank:
             if entry not in shared:
@@ -297,7 +331,7 @@ def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
     reader = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
     reader.feed(payload)
     try:
-        if reader.read_array_header() not in (_FIELDS, _FIELDS + 1, _FIELDS + 2):
+        if not _FIELDS <= reader.read_array_header() <= _FIELDS + _OPTIONAL:
             return Batch(payload).summary(is_bad)
         count, numbers, flags, sizes = (reader.unpack() for _ in range(4))
     except _WRONG as error:
@@ -333,7 +367,7 @@ def _split_payload(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]
         unpacker = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
         unpacker.feed(payload)
         fields = unpacker.read_array_header()
-        if fields not in (_FIELDS + 2, _FIELDS + 1, _FIELDS, _FIELDS_2):
+        if not _FIELDS <= fields <= _FIELDS + _OPTIONAL and fields != _FIELDS_2:
             raise ValueError('not a batch of calls')
         optional = max(fields - _FIELDS, 0)
         before = [unpacker.unpack() for _ in range(fields - 5 - optional)]

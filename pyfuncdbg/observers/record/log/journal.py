@@ -3,6 +3,7 @@
 Used by the writer of that process, one thread at a time. Where room is short, values go first, then prints, then whole
 calls; the record of what was lost has room reserved.
 """
+# long: what has room is decided in one order for calls and ops, values and prints, segments and losses
 from __future__ import annotations
 
 import os
@@ -18,7 +19,7 @@ import msgpack
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks.signal_handlers import raise_program_error
-from pyfuncdbg.observers.record.log import log_file
+from pyfuncdbg.observers.record.log import log_file, op_columns
 from pyfuncdbg.observers.record.log.blob_store import TENSOR_SHARE, BlobStore
 from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
@@ -26,6 +27,7 @@ from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.log_names import log_path
 from pyfuncdbg.observers.record.log.log_segments import LogLimits, LogSegments, fair_segment
 from pyfuncdbg.observers.record.log.notice import Notices
+from pyfuncdbg.observers.record.log.op_columns import QueuedOps
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, losses_of
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
@@ -44,6 +46,13 @@ CUT = 'output bytes'
 _NAMES = {
     log_file.SITE: 'sites', log_file.PLAN: 'runs', log_file.RUNS: 'runs', log_file.NOTE: 'notes', log_file.PROCESS:
     'processes', log_file.SOURCE: 'source lines', log_file.STATE: 'states'}
+
+
+def _add(total: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
+    """The total of losses with these added to it."""
+    for what, count in counts.items():
+        total[what] = total.get(what, 0) + count
+    return total
 
 
 class Journal:
@@ -200,17 +209,58 @@ class Journal:
         if self._ledger.afford(len(body) + log_file.FRAME_SIZE):
             self._pieces += log_file.frame(kind, body)
             for losses in [row.lost for row in rows if row.lost]:
-                for what, count in losses.items():
-                    missed[what] = missed.get(what, 0) + count
+                _add(missed, losses)
             missed.pop(CUT, None)
             return missed
         if len(rows) == 1:
             return losses_of(rows[0])
         half = len(rows) // 2
-        lost = self._add_fitting(rows[:half], kind)
-        for what, count in self._add_fitting(rows[half:], kind).items():
-            lost[what] = lost.get(what, 0) + count
-        return lost
+        return _add(self._add_fitting(rows[:half], kind), self._add_fitting(rows[half:], kind))
+
+    def write_ops(self, queued: list[QueuedOps]) -> dict[str, int]:
+        """Write ops as records of calls, or as much of them as has room.
+
+        Args:
+            queued: The ops.
+
+        Returns:
+            Counts of what had no room.
+
+        Raises:
+            OSError: As `publish`.
+        """
+        self._begin_segment_if_full([])
+        if self._limits.keep_newest:
+            self._remove_oldest(self._segments.segment // 2)
+        self.put_sources()
+        while True:
+            self.publish()
+            lost: dict[str, int] = {}
+            try:
+                for part in op_columns.parts(queued):
+                    _add(lost, self._add_fitting_ops(part))
+                self._append(self._pieces)
+            except BaseException as error:      # a signal handler of the program may raise anywhere
+                self._store.roll_back(())
+                if not isinstance(error, OSError):
+                    raise
+                self._require_full(error)       # and once more: it is known now how much has room
+            else:
+                return lost
+            finally:
+                self._pieces.clear()
+
+    def _add_fitting_ops(self, queued: list[QueuedOps]) -> dict[str, int]:
+        """As `_add_fitting`, with the ops of a run together."""
+        body = op_columns.encode(queued, self._store)
+        missed = self._store.count_missed()
+        if self._ledger.afford(len(body) + log_file.FRAME_SIZE):
+            self._pieces += log_file.frame(log_file.CALLS, body)
+            return missed
+        if len(queued) == 1:
+            return queued[0].losses()
+        half = len(queued) // 2
+        return _add(self._add_fitting_ops(queued[:half]), self._add_fitting_ops(queued[half:]))
 
     def _begin_segment_if_full(self, rows: list[QueuedCall]) -> None:
         """Go on in the next segment, if this one has its size and another can be made."""

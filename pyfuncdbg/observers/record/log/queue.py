@@ -15,6 +15,7 @@ from pyfuncdbg.hooks.capture import CaptureState
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record.log.back_pressure import BackPressure
+from pyfuncdbg.observers.record.log.op_columns import QueuedOps
 from pyfuncdbg.observers.record.log.program_environment import settings
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.records import HOST
@@ -60,6 +61,7 @@ class Backlog:
     Attributes:
         first: The first call that may be recorded, by id; those before belong to other recordings, or to the parent process.
         rows: Finished calls.
+        ops: Finished ops that are recorded together.
         sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
         hosts: Names of those whose environment is noted.
         notes: Stops, breakpoints and other notes, as plain data.
@@ -74,12 +76,13 @@ class Backlog:
         wake: Tells its thread that there is work.
     """
 
-    __slots__ = ('cap', 'first', 'hosts', 'losses', 'mark', 'notes', 'overflow', 'plan_numbers', 'plans', 'pressure', 'rows',
-                 'running', 'runs', 'sites', 'states', 'states_in_force', 'usual_mark', 'wake')
+    __slots__ = ('cap', 'first', 'hosts', 'losses', 'mark', 'notes', 'ops', 'overflow', 'plan_numbers', 'plans', 'pressure',
+                 'rows', 'running', 'runs', 'sites', 'states', 'states_in_force', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
         self.first = next_id()
         self.rows: deque[QueuedCall] = deque()
+        self.ops: deque[QueuedOps] = deque()
         self.sites: deque[SiteNote] = deque()
         self.plans: deque[tuple[int, Any, tuple[int, ...]]] = deque()
         self.runs: deque[tuple[int, ...]] = deque()
@@ -174,6 +177,10 @@ class Backlog:
         self.cap = self.mark = 0                # every row comes to `has_room`
         while self.rows:
             self.drop(self.rows.popleft(), snapshots)
+        while self.ops:
+            ops = self.ops.popleft()
+            self.losses.add(ops.losses())
+            release_ops(ops, snapshots)
         self.losses.add({'notes': len(self.notes)})
         self.notes.clear()
         self.states.clear()
@@ -190,6 +197,20 @@ class Backlog:
         release(row.inputs, snapshots, row.id)
         release(row.outputs, snapshots, row.id)
         release_output(row, snapshots)
+
+
+def release_ops(ops: QueuedOps, snapshots: Snapshots) -> None:
+    """Free the memory of ops, and give their arrays back to the host.
+
+    Args:
+        ops: Written or dropped.
+        snapshots: Whose memory it is.
+    """
+    snapshots.allowance.give(ops.charge)
+    release([value for value in ops.batch.values if type(value) in (tuple, Snapshot)], snapshots)
+    values, ops.batch.values = ops.batch.values, []
+    if ops.batch.recycle is not None:
+        ops.batch.recycle(values)
 
 
 def losses_of(row: QueuedCall) -> dict[str, int]:

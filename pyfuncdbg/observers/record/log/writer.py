@@ -21,7 +21,8 @@ from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.journal import Journal
 from pyfuncdbg.observers.record.log.log_segments import LogLimits
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_output
+from pyfuncdbg.observers.record.log.op_columns import QueuedOps
+from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_ops, release_output
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
 from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
@@ -164,7 +165,7 @@ class Writer:
         """Whether the writer will give memory back, for which this thread may wait."""
         if self.failed or self._is_writing():
             return False
-        return self._busy or (self._worker is not None and bool(self._backlog.rows))
+        return self._busy or (self._worker is not None and bool(self._backlog.rows or self._backlog.ops))
 
     def _work(self, worker: _Worker) -> None:
         """Write now and then, until another thread is to do so or none: one that did not end in time ends here."""
@@ -218,12 +219,34 @@ class Writer:
             left -= len(batch)
             if not batch or left <= 0:
                 break
+        self._write_ops()
         for _ in range(len(backlog.notes)):
             self._journal.put(log_file.NOTE, backlog.notes.popleft())
         self._journal.publish()
         self._write_running(everything)
         self._journal.report_losses()
         self._journal.forget()
+
+    def _write_ops(self) -> None:
+        """Write the ops of now, some at a time, so that memory comes back to those who wait for it."""
+        backlog, snapshots = self._backlog, self._snapshots
+        left, largest = len(backlog.ops), min(_LARGEST_BATCH, snapshots.allowance.limit // 8)
+        while left > 0 and backlog.ops:
+            batch: list[QueuedOps] = []
+            size = rows = 0
+            try:
+                while left > 0 and backlog.ops and (not batch or (size < largest and rows < MOST_ROWS)):
+                    batch.append(backlog.ops.popleft())
+                    left, size, rows = left - 1, size + batch[-1].charge, rows + len(batch[-1].batch)
+                self._announce()
+                lost = self._journal.write_ops(batch)
+            except BaseException:               # as of `_drain`
+                backlog.ops.extendleft(reversed(batch))
+                raise
+            backlog.losses.add(lost)
+            for ops in batch:
+                release_ops(ops, snapshots)
+            backlog.pressure.report_written()
 
     def _batch_size(self) -> int:
         """Rows of one batch: fewer when they are heavy, so that memory comes back to those who wait for it."""

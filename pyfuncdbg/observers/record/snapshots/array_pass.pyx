@@ -125,14 +125,14 @@ cdef extern from *:
         for (int k = 0; k < 8; k++) { sums[0] += totals[k]; sums[1] += squares[k]; } \\
         return 1; \\
     } \\
-    static int NAME##_row(const T *x, int64_t n, Row *row) { \\
+    static int NAME##_row(const T *x, int64_t n, Row *row, int moments) { \\
         memset(row, 0, sizeof(Row)); \\
         row->size = n; row->first_bad = -1; \\
         if (!n) return 1; \\
         int clean = NAME##_range(x, n, row); \\
         if (!clean) NAME##_careful(x, n, row); \\
         int64_t count = row->neg + row->zero + row->pos; \\
-        if (!count) return 1; \\
+        if (!count || !moments) return 1; \\
         double low = (double)row->low.FIELD, high = (double)row->high.FIELD, width = high - low, sums[2]; \\
         double largest = fabs(low) > fabs(high) ? fabs(low) : fabs(high); \\
         if (IS_FLOAT && sizeof(T) == 8 && (largest > 1e150 || (largest > 0 && largest < 1e-150))) return 0; \\
@@ -146,19 +146,19 @@ cdef extern from *:
     DEFINE_PASSES(ints, int32_t, int32_t, 16, 0, whole)
     DEFINE_PASSES(longs, int64_t, int64_t, 8, 0, whole)
 
-    static int fill_row(char type, const void *x, int64_t n, Row *row) {
+    static int fill_row(char type, const void *x, int64_t n, Row *row, int moments) {
         switch (type) {
-            case 'f': return floats_row((const float *)x, n, row);
-            case 'd': return doubles_row((const double *)x, n, row);
-            case 'i': return ints_row((const int32_t *)x, n, row);
-            case 'l': return longs_row((const int64_t *)x, n, row);
+            case 'f': return floats_row((const float *)x, n, row, moments);
+            case 'd': return doubles_row((const double *)x, n, row, moments);
+            case 'i': return ints_row((const int32_t *)x, n, row, moments);
+            case 'l': return longs_row((const int64_t *)x, n, row, moments);
         }
         return 0;
     }
     """
     ctypedef struct Row:
         pass
-    int fill_row(char type, const void *x, int64_t n, Row *row) nogil
+    int fill_row(char type, const void *x, int64_t n, Row *row, int moments) nogil
 
 cdef struct Source:
     char type
@@ -166,12 +166,13 @@ cdef struct Source:
     int64_t count
     bint held, done
 
-def fill_rows(list arrays, object rows):
+def fill_rows(list arrays, object rows, bint moments=True):
     """Compute the statistics of arrays, while other threads run.
 
     Args:
         arrays: Each of any type and shape.
         rows: An array of as many `statistics.ROW`; they are written to.
+        moments: Compute all; else counts and range only: a tenth of the work.
 
     Returns:
         The places of those whose row is not filled: they are to be computed with NumPy.
@@ -209,7 +210,7 @@ def fill_rows(list arrays, object rows):
                 sources[i].data, sources[i].count = views[i].buf, views[i].len // max(views[i].itemsize, 1)
         with nogil:
             for i in range(n):
-                sources[i].done = fill_row(sources[i].type, sources[i].data, sources[i].count, &first[i])
+                sources[i].done = fill_row(sources[i].type, sources[i].data, sources[i].count, &first[i], moments)
         return [i for i in range(n) if not sources[i].done]
     finally:
         for i in range(n):

@@ -6,6 +6,7 @@ Computed by `array_pass` where that was compiled, else by NumPy: a fifth of the 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.records import Stats
 
-_fill_rows: Callable[[list[np.ndarray], np.ndarray], list[int]] | None
+_fill_rows: Callable[..., list[int]] | None
 try:
     from pyfuncdbg.observers.record.snapshots import array_pass  # type: ignore[attr-defined,unused-ignore]
 except ImportError:                             # no C compiler
@@ -32,8 +33,8 @@ ROW = np.dtype([*((name, '<i8') for name in (*COUNTS, 'first_bad', 'min', 'max')
 integers of an integer. Where no element is finite, those and what follows them are 0."""
 
 _END_TYPES = {'i': '<i8', 'u': '<u8', 'b': '<i8'}
-_IN_ROWS = '?bhilqBHILQefdFD'
-"""Types whose numbers fit into 64 bits."""
+IN_ROWS = '?bhilqBHILQefdFD' if sys.byteorder == 'little' else ''
+"""Characters of the types whose numbers fit into 64 bits, and that a log holds as they are."""
 # Its temporaries stay in the cache and in memory that malloc hands out warm: three times faster than a million at once.
 _CHUNK = 1 << 14
 # Beyond this, and below its inverse, squares of finite doubles may overflow or vanish.
@@ -87,6 +88,25 @@ def rows_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return rows
 
 
+def have_bad(arrays: Sequence[np.ndarray]) -> list[bool]:
+    """Whether each of many arrays has a NaN or infinity.
+
+    Args:
+        arrays: Of types that have a row.
+
+    Returns:
+        In their order.
+    """
+    if _fill_rows is None:
+        return [not all_finite(array) for array in arrays]
+    rows = np.zeros(len(arrays), ROW)
+    left = _fill_rows(list(arrays), rows, False)
+    marks: list[bool] = ((rows['nan'] + rows['neg_inf'] + rows['pos_inf']) > 0).tolist()
+    for place in left:
+        marks[place] = not all_finite(arrays[place])
+    return marks
+
+
 def has_row(dtype: np.dtype[Any]) -> bool:
     """Whether the statistics of arrays of a type fit into a `ROW`.
 
@@ -96,7 +116,7 @@ def has_row(dtype: np.dtype[Any]) -> bool:
     Returns:
         False for text, dates, and types of extensions.
     """
-    return dtype.char in _IN_ROWS and dtype.isnative
+    return dtype.char in IN_ROWS and dtype.isnative
 
 
 def _row_of(stats: Stats, array: np.ndarray) -> tuple[Any, ...]:

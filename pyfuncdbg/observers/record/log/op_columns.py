@@ -1,0 +1,268 @@
+"""Runs of ops as records of calls: the numbers and the values of hundreds of ops as columns.
+
+`QueuedOps` is what `op_recorder` queues, on the thread of the ops; the writer encodes several together. Nothing here lives
+for one op.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgpack
+import numpy as np
+
+from pyfuncdbg.hooks.op_batch import OpBatch, OpSequence
+from pyfuncdbg.observers.record.dtypes import dtype_name
+from pyfuncdbg.observers.record.log import columns
+from pyfuncdbg.observers.record.log.batch_tensors import TYPES
+from pyfuncdbg.observers.record.log.call_batch import BAD, COLUMNED
+from pyfuncdbg.observers.record.log.columns import MOST_ROWS
+from pyfuncdbg.observers.record.log.value_columns import MOST_VALUES, NOTHING, ValueList
+from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, SCALARS
+from pyfuncdbg.observers.record.snapshots.statistics import have_bad, rows_of
+
+_CODES = {kind: number for number, kind in enumerate(SCALARS, 1)}
+_LARGE = 64 << 10
+"""Bytes from which on a value that is kept has its statistics beside it, as in `blob_store`."""
+
+
+class QueuedOps:
+    """Ops in the queue.
+
+    Attributes:
+        batch: The ops; its values are the arrays themselves, scalars, or snapshots.
+        limit: Bytes up to which an array is kept whole; -1 where nothing is kept of any.
+        charge: Bytes taken from the allowance.
+        note: Why nothing is kept of the arrays, else ''.
+    """
+
+    __slots__ = ('batch', 'charge', 'limit', 'note')
+
+    def __init__(self, batch: OpBatch, limit: int, charge: int) -> None:
+        self.batch = batch
+        self.limit = limit
+        self.charge = charge
+        self.note = ''
+
+    def losses(self) -> dict[str, int]:
+        """Count what is lost with them.
+
+        Returns:
+            Counts by kind, as in `queue.Losses`.
+        """
+        values = self.batch.values
+        return {'calls': len(self.batch), 'tensors': len(values), 'bytes': sum([getattr(v, 'nbytes', 8) for v in values])}
+
+
+class ValueStore(Protocol):
+    """Store of the bytes of tensors: `blob_store.BlobStore`."""
+
+    def describe(self, snapshot: Any) -> list[Any]:
+        """Describe a snapshot and store its bytes where they are kept.
+
+        Args:
+            snapshot: Of a value.
+
+        Returns:
+            As `BlobStore.describe`.
+        """
+
+    def place_array(self, array: np.ndarray) -> Any:
+        """Store the bytes of an array.
+
+        Args:
+            array: Of numbers.
+
+        Returns:
+            [The bytes] if they are few, the key of their blob, or None if there is no room for it.
+        """
+
+    def miss(self, nbytes: int) -> None:
+        """Count a tensor that had no room.
+
+        Args:
+            nbytes: Of its elements.
+        """
+
+
+class _SequenceColumns:
+    """Columns of one sequence that are the same in each of its runs."""
+
+    __slots__ = ('bounds', 'first_output', 'inputs', 'outputs', 'places', 'sites')
+
+    def __init__(self, sequence: OpSequence) -> None:
+        self.sites = np.array([site.id for site in sequence.sites], np.int64)
+        self.inputs = np.array([len(places) for places in sequence.inputs], '<u2')
+        self.outputs = np.array([len(places) for places in sequence.outputs], '<u2')
+        self.places = np.array(list(itertools.chain.from_iterable(itertools.chain.from_iterable(
+            zip(sequence.inputs, sequence.outputs, strict=True)))), np.int64)
+        self.bounds = np.concatenate(([0], np.cumsum(self.inputs.astype(np.int64) + self.outputs)))
+
+
+def columns_of(sequence: OpSequence) -> _SequenceColumns:
+    """The columns of a sequence, made at its first use.
+
+    Args:
+        sequence: Of ops.
+
+    Returns:
+        The columns.
+    """
+    if sequence.encoded is None:
+        sequence.encoded = _SequenceColumns(sequence)
+    made: _SequenceColumns = sequence.encoded
+    return made
+
+
+def parts(queued: Sequence[QueuedOps]) -> list[list[QueuedOps]]:
+    """Distribute ops among records.
+
+    Args:
+        queued: In the order of the queue; each has at most `MOST_ROWS` ops.
+
+    Returns:
+        For each record its ops.
+    """
+    records: list[list[QueuedOps]] = []
+    rows = values = 0
+    for ops in queued:
+        rows, values = rows + len(ops.batch), values + len(ops.batch.values)
+        if not records or rows > MOST_ROWS or values > MOST_VALUES:
+            rows, values = len(ops.batch), len(ops.batch.values)
+            records.append([])
+        records[-1].append(ops)
+    return records
+
+
+def encode(queued: Sequence[QueuedOps], store: ValueStore) -> bytes:
+    """Encode ops as one record of calls.
+
+    Args:
+        queued: At most `MOST_ROWS` ops together.
+        store: Takes the bytes that are kept.
+
+    Returns:
+        The payload of the record.
+    """
+    batches = [ops.batch for ops in queued]
+    made = [columns_of(batch.sequence) for batch in batches]
+    counts = [len(batch) for batch in batches]
+    tensors = [int(one.bounds[count]) for one, count in zip(made, counts, strict=True)]
+    starts = np.cumsum([0, *(len(batch.values) for batch in batches)])[:-1]
+    places = np.concatenate([one.places[:end] + start
+                             for one, end, start in zip(made, tensors, starts.tolist(), strict=True)])
+    ins = np.concatenate([one.inputs[:count] for one, count in zip(made, counts, strict=True)])
+    outs = np.concatenate([one.outputs[:count] for one, count in zip(made, counts, strict=True)])
+    values = _EncodedValues(queued, store)
+
+    def repeated(numbers: Sequence[int]) -> np.ndarray:
+        return np.repeat(np.array(numbers, np.int64), counts)
+    times = [np.array(batch.times, np.int64) for batch in batches]
+    numbers = [repeated([batch.first for batch in batches]) + np.concatenate([np.arange(count) for count in counts]),
+               repeated([batch.run.id for batch in batches]),
+               np.concatenate([one.sites[:count] for one, count in zip(made, counts, strict=True)]),
+               list(itertools.chain.from_iterable([batch.ordinals for batch in batches])),
+               repeated([batch.thread for batch in batches]), np.concatenate([one[:-1] for one in times]),
+               np.concatenate([one[1:] for one in times]), np.zeros(sum(counts), np.int64),
+               repeated([batch.parent for batch in batches])]
+    bounds = np.concatenate(([0], np.cumsum(ins.astype(np.int64) + outs)))
+    codes, sizes = values.codes[places], np.concatenate(([0], np.cumsum(values.sizes[places])))
+    bad = np.concatenate(([0], np.cumsum(values.bad[places])))
+    flags = np.where(bad[bounds[1:]] > bad[bounds[:-1]], BAD, 0).astype(np.uint8)
+    columned, described = codes == COLUMNED, codes == 0
+    body: bytes = msgpack.packb(
+        [sum(counts), [columns.pack(column) for column in numbers], flags.tobytes(),
+         columns.pack(sizes[bounds[1:]] - sizes[bounds[:-1] + ins]), ins.tobytes(), outs.tobytes(), codes.tobytes(),
+         values.scalars(codes, places), [values.descriptions[place] for place in values.ranks[places[described]].tolist()],
+         [], [], [], [], *([[], [], [columns.pack(values.ranks[places[columned]]), values.list.encode()]]
+                           if columned.any() else [])], unicode_errors='surrogatepass')
+    return body
+
+
+class _EncodedValues:
+    """Encoded values of some batches, in their order.
+
+    Attributes:
+        codes, sizes, bad, ranks: Of each value.
+        descriptions: Of those that are neither scalars nor columns.
+        list: Those in columns.
+    """
+
+    def __init__(self, queued: Sequence[QueuedOps], store: ValueStore) -> None:
+        self._scalars: dict[int, list[Any]] = {}
+        self.descriptions: list[list[Any]] = []
+        self.list = ValueList()
+        codes: list[int] = []
+        ranks: list[int] = []
+        arrays: list[np.ndarray] = []
+        limits: list[int] = []
+        notes: list[str] = []
+        for ops in queued:
+            for value in ops.batch.values:
+                if type(value) is np.ndarray:
+                    codes.append(COLUMNED)
+                    ranks.append(len(arrays))
+                    arrays.append(value)
+                    limits.append(ops.limit)
+                    notes.append(ops.note)
+                elif (code := _CODES.get(type(value), 0)):
+                    codes.append(code)
+                    ranks.append(len(same := self._scalars.setdefault(code, [])))
+                    same.append(value)
+                else:
+                    codes.append(0)
+                    ranks.append(len(self.descriptions))
+                    self.descriptions.append(store.describe(value))
+        self.codes, self.ranks = np.array(codes, np.uint8), np.array(ranks, np.int64)
+        self.sizes, self.bad = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
+        bad = _fill(self.list, arrays, limits, notes, store)
+        here = self.codes == COLUMNED
+        self.bad[here] = bad
+        self.sizes[here] = [array.nbytes for array in arrays]
+        described = self.codes == 0
+        self.bad[described] = [entry[8] is not False for entry in self.descriptions]
+        self.sizes[described] = [entry[2] for entry in self.descriptions]
+        for code, same in self._scalars.items():
+            numbers, here = np.array(same, TYPES[code - 1]), self.codes == code
+            self.sizes[here] = numbers.itemsize
+            if numbers.dtype.kind in 'fc':
+                self.bad[here] = ~np.isfinite(numbers)
+
+    def scalars(self, codes: np.ndarray, places: np.ndarray) -> list[Any]:
+        """The scalars of all tensors, by code."""
+        return [[code, np.array(same, TYPES[code - 1])[self.ranks[places[codes == code]]].tobytes()]
+                for code, same in sorted(self._scalars.items())]
+
+
+def _fill(into: ValueList, arrays: list[np.ndarray], limits: list[int], notes: list[str], store: ValueStore) -> list[bool]:
+    """Put arrays into columns, and the bytes of those that are kept into a store; whether each has a NaN or infinity."""
+    tested: list[int] = []
+    summarized: list[int] = []
+    for place, (array, limit, note) in enumerate(zip(arrays, limits, notes, strict=True)):
+        nbytes, where = array.nbytes, None
+        into.dtypes.append(dtype_name(array.dtype))
+        into.shapes.append(array.shape)
+        if limit >= nbytes:
+            where = store.place_array(array)
+            note = '' if where is not None else OVER_BUDGET
+        if note:
+            into.notes[place] = note
+            store.miss(nbytes)
+        into.places.append(where if where is not None else NOTHING)
+        into.levels.append(2 if where is not None else 0 if note or limit < 0 else 1)
+        if limit >= 0:                          # of what goes over budget only a NaN or infinity is worth statistics
+            (summarized if into.levels[place] == 1 or (where is not None and nbytes > _LARGE) else tested).append(place)
+    bad = [False] * len(arrays)
+    for place, is_bad in zip(tested, have_bad([arrays[place] for place in tested]), strict=True):
+        bad[place] = is_bad
+        if is_bad and into.levels[place] == 0:
+            into.levels[place] = 1
+            summarized.append(place)
+    rows = rows_of([arrays[place] for place in summarized])
+    for place, count in zip(summarized, (rows['nan'] + rows['neg_inf'] + rows['pos_inf']).tolist(), strict=True):
+        bad[place] = count > 0
+    order = np.argsort(summarized)
+    order = order[rows['size'][order] >= 0]
+    into.summarized, into.rows = [summarized[rank] for rank in order.tolist()], rows[order]
+    return bad

@@ -1,0 +1,200 @@
+"""Many values as columns of a record: types, shapes, statistics and bytes of what ops have computed.
+
+A description of each value, as calls of Python functions have it, costs the writer more than the statistics in it. Encoded
+on the writer thread; decoded by readers, who check everything, for a log may be hostile.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.observers.record.dtypes import dtype_of
+from pyfuncdbg.observers.record.log import columns
+from pyfuncdbg.observers.record.records import Stats
+from pyfuncdbg.observers.record.snapshots.statistics import BINS, COUNTS, ROW, stats_of_row
+
+NOTHING, INLINE, KEY = range(3)
+"""Where the bytes of a value are: not kept, in the record, in a blob of that key."""
+
+_WHOLE = (*COUNTS, 'first_bad')
+_RAW = (('min', '<i8'), ('max', '<i8'), ('mean', '<f8'), ('std', '<f8'))
+_FIELDS = 11
+_KEY_SIZE = 16
+_MOST_DIMENSIONS = 64
+MOST_VALUES = 1 << 16
+"""Values of one record."""
+
+
+class ValueList:
+    """Values on their way into a record; the lists have one element for each value.
+
+    Attributes:
+        dtypes: Names of types.
+        shapes: As tuples.
+        levels: 0 for nothing, 1 for statistics, 2 for the bytes.
+        places: `NOTHING`, [the bytes], or a key.
+        notes: By place, of a value that was to be kept.
+        rows: Statistics of the values in `summarized`, in this order.
+    """
+
+    __slots__ = ('dtypes', 'levels', 'notes', 'places', 'rows', 'shapes', 'summarized')
+
+    def __init__(self) -> None:
+        self.dtypes: list[str] = []
+        self.shapes: list[tuple[int, ...]] = []
+        self.levels: list[int] = []
+        self.places: list[Any] = []
+        self.notes: dict[int, str] = {}
+        self.summarized: list[int] = []
+        self.rows = np.zeros(0, ROW)
+
+    def encode(self) -> list[Any]:
+        """Encode them.
+
+        Returns:
+            What msgpack can write.
+        """
+        kinds = [INLINE if type(place) is list else KEY if type(place) is bytes else NOTHING for place in self.places]
+        dtypes, dtype_column = _table(self.dtypes)
+        shapes, shape_column = _table(self.shapes)
+        marks = np.zeros(len(self.dtypes), np.int64)
+        marks[self.summarized] = 1
+        stats = [columns.pack(self.rows[name]) for name in _WHOLE] if self.summarized else []
+        return [len(self.dtypes), dtypes, dtype_column, [list(map(int, shape)) for shape in shapes], shape_column,
+                columns.pack(self.levels), columns.pack(kinds),
+                [b''.join([place for place in self.places if type(place) is bytes]),
+                 [place[0] for place in self.places if type(place) is list]],
+                list(self.notes.items()), [columns.pack(marks), stats],
+                [*(self.rows[name].astype(kind).tobytes() for name, kind in _RAW),
+                 columns.pack(self.rows['bins'].reshape(-1))] if self.summarized else []]
+
+
+def _table(items: Sequence[Any]) -> tuple[list[Any], columns.Packed]:
+    """The different items, and for each the number of its own."""
+    numbers: dict[Any, int] = {}
+    column = [numbers.setdefault(item, len(numbers)) for item in items]
+    return list(numbers), columns.pack(column)
+
+
+class ValueColumns:
+    """Decoded values of a record. Counts and columns have been checked; what a description holds has not.
+
+    Attributes:
+        count: Number of values.
+    """
+
+    __slots__ = ('_dtypes', '_inline', '_keys', '_kinds', '_levels', '_notes', '_ranks', '_rows', '_shapes', '_stat_ranks',
+                 'count')
+
+    def __init__(self, fields: Any) -> None:
+        """Decode and check.
+
+        Args:
+            fields: Decoded from msgpack.
+
+        Raises:
+            ValueError: They are no values.
+        """
+        count, dtypes, dtype_column, shapes, shape_column, levels, kinds, payloads, notes, stats, raw = _list(
+            fields, _FIELDS)
+        if type(count) is not int or not 0 < count <= MOST_VALUES:
+            raise ValueError('wrong number of values')
+        self.count = count
+        self._dtypes = _looked_up(dtypes, dtype_column, count)
+        self._shapes = _looked_up(shapes, shape_column, count)
+        self._levels = _column(levels, count)
+        self._kinds = _column(kinds, count)
+        keys, self._inline = _list(payloads, 2)
+        key_count, inline_count = int((self._kinds == KEY).sum()), int((self._kinds == INLINE).sum())
+        if not isinstance(keys, bytes) or len(keys) != _KEY_SIZE * key_count or len(_list(self._inline)) != inline_count:
+            raise ValueError('wrong bytes of values')
+        self._keys = keys
+        self._ranks = _ranks(self._kinds)
+        self._notes = {place: note for place, note in (_list(pair, 2) for pair in _list(notes)) if type(place) is int}
+        marks, whole = _list(stats, 2)
+        marked = _column(marks, count)
+        self._stat_ranks = np.where(marked == 1, np.cumsum(marked == 1) - 1, -1)
+        self._rows = _rows(whole, raw, int((marked == 1).sum()))
+
+    def description(self, place: int) -> list[Any]:
+        """Describe one value.
+
+        Args:
+            place: Of the value.
+
+        Returns:
+            As `BlobStore.describe`, its fields unchecked.
+
+        Raises:
+            ValueError: It is of a type that there is none of, or of no shape.
+        """
+        name, shape = self._dtypes[place], self._shapes[place]
+        dtype = dtype_of(name if isinstance(name, str) else '')
+        if not isinstance(shape, list) or len(shape) > _MOST_DIMENSIONS or not all(
+                type(size) is int and 0 <= size < 1 << 48 for size in shape):
+            raise ValueError('wrong shape')
+        kind, rank = int(self._kinds[place]), int(self._ranks[place])
+        where = [self._inline[rank]] if kind == INLINE else (
+            self._keys[_KEY_SIZE * rank:_KEY_SIZE * (rank + 1)] if kind == KEY else None)
+        stat_rank = int(self._stat_ranks[place])
+        stats = None if stat_rank < 0 else stats_of_row(self._rows[stat_rank], dtype.kind, tuple(shape))
+        return [name, shape, math.prod(shape) * dtype.itemsize, int(self._levels[place]), where, False,
+                self._notes.get(place, ''), None if stats is None else packed_stats(stats),
+                stats is not None and stats.bad > 0]
+
+
+def packed_stats(stats: Stats) -> list[Any]:
+    """Statistics as a description holds them.
+
+    Args:
+        stats: Of a value.
+
+    Returns:
+        Its fields, lists instead of tuples.
+    """
+    fields = [getattr(stats, slot) for slot in Stats.__slots__]
+    return [list(field) if isinstance(field, tuple) else field for field in fields]
+
+
+def _list(value: Any, length: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or (length is not None and len(value) != length):
+        raise ValueError('wrong columns of values')
+    return value
+
+
+def _column(packed: Any, count: int) -> np.ndarray:
+    return columns.unpack([columns.check(packed, count)], [count])
+
+
+def _looked_up(table: Any, packed: Any, count: int) -> list[Any]:
+    items, numbers = _list(table), _column(packed, count)
+    if not (numbers.min() >= 0 and numbers.max() < len(items)):
+        raise ValueError('wrong type or shape of a value')
+    return [items[number] for number in numbers.tolist()]
+
+
+def _ranks(kinds: np.ndarray) -> np.ndarray:
+    """For each value how many before it have their bytes in the same place."""
+    ranks = np.zeros(len(kinds), np.int64)
+    for kind in (INLINE, KEY):
+        here = kinds == kind
+        ranks[here] = np.arange(here.sum())
+    return ranks
+
+
+def _rows(whole: Any, raw: Any, count: int) -> np.ndarray:
+    rows = np.zeros(count, ROW)
+    if not count:
+        return rows
+    for name, packed in zip(_WHOLE, _list(whole, len(_WHOLE)), strict=True):
+        rows[name] = _column(packed, count)
+    *fields, bins = _list(raw, len(_RAW) + 1)
+    for (name, kind), data in zip(_RAW, fields, strict=True):
+        if not isinstance(data, bytes) or len(data) != 8 * count:
+            raise ValueError('a column of the wrong size')
+        rows[name] = np.frombuffer(data, kind)
+    rows['bins'] = _column(bins, BINS * count).reshape(count, BINS)
+    return rows

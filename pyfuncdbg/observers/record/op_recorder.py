@@ -1,0 +1,127 @@
+"""Recording of ops in batches, on their thread: what may be written to is copied, the rest is kept.
+
+The half of a recorder that takes the batches of `hooks.op_batch`; `call_recorder` has the other.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hooks.op_batch import OpBatch
+from pyfuncdbg.observers.record.call_recorder import CallRecorder
+from pyfuncdbg.observers.record.log.op_columns import QueuedOps
+from pyfuncdbg.observers.record.snapshots.snapshot import LARGEST, OVER_BUDGET
+from pyfuncdbg.observers.record.snapshots.statistics import IN_ROWS
+
+_OP_SIZE = 128
+"""Bytes of an op in the queue, without its values."""
+_MOST_WAITING = 16
+_MOST_SEQUENCES = 1 << 12
+_SHARE = 4
+"""Of the memory for copies, the part that ops may have before their thread waits for the writer: what is in the processor's
+caches when it is written costs half, and another thread's calls have room."""
+
+
+class OpRecorder:
+    """Recorder of ops in one process.
+
+    Args:
+        calls: Has the queue, the memory, and what is announced.
+    """
+
+    __slots__ = ('_announced', '_calls', '_copies', '_limit', '_run', '_share')
+
+    def __init__(self, calls: CallRecorder) -> None:
+        self._calls = calls
+        snapshots = calls.snapshots
+        self._limit = -1 if snapshots.level == 'none' else min(snapshots.full_limit, LARGEST)
+        self._share = snapshots.allowance.limit // _SHARE
+        self._announced: dict[int, Any] = {}
+        self._copies: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        """Arrays of the present run that others may write to, and their copies, by id."""
+        self._run = 0
+
+    def on_ops(self, batch: OpBatch) -> None:
+        """Queue ops that have run.
+
+        Args:
+            batch: The ops.
+        """
+        calls, sequence = self._calls, batch.sequence
+        if batch.run.id not in calls.known_runs or self._announced.get(id(sequence)) is not sequence:
+            self._announce(batch)
+        if self._run != batch.run.id:
+            self._run = batch.run.id
+            self._copies.clear()
+        size = self._take(batch) + _OP_SIZE * len(batch)
+        if not batch.continues:
+            self._copies.clear()
+        allowance = calls.snapshots.allowance
+        queued = QueuedOps(batch, self._limit, size)
+        if allowance.used + size > self._share and calls.backlog.ops:
+            calls.backlog.overflow(lambda: allowance.used + size <= self._share or not calls.backlog.ops)
+        if not self._charge(size):
+            queued.charge = _OP_SIZE * len(batch)
+            _drop_values(queued)
+            if not self._charge(queued.charge):
+                calls.backlog.losses.add(queued.losses())
+                return
+        calls.backlog.ops.append(queued)
+        if calls.backlog.mark == 0:             # the writer's thread does not run: after a fork
+            calls.restart()
+        if len(calls.backlog.ops) >= _MOST_WAITING and not calls.backlog.wake.is_set():
+            calls.backlog.wake.set()
+
+    def _charge(self, size: int) -> bool:
+        """Take memory, if need be after waiting for the writer."""
+        calls = self._calls
+        allowance, overflow = calls.snapshots.allowance, calls.backlog.overflow
+        if not calls.backlog.cap:               # the log cannot be written any more
+            return False
+        return allowance.take(size) or (size <= allowance.limit and overflow(lambda: allowance.take(size)))
+
+    def _announce(self, batch: OpBatch) -> None:
+        if len(self._announced) >= _MOST_SEQUENCES:
+            self._announced.clear()
+        for site in batch.sequence.sites:
+            self._calls.announce(batch.run, site)
+        self._announced[id(batch.sequence)] = batch.sequence
+
+    def _take(self, batch: OpBatch) -> int:
+        """Replace the values that may change by copies, and those that are no arrays by snapshots; returns their bytes."""
+        values, snapshots, scalars = batch.values, self._calls.snapshots, self._calls.scalars
+        copied = set(batch.sequence.copied)
+        copies = self._copies
+        host = batch.sequence.sites[0].host
+        size = 0
+        for place, value in enumerate(values):
+            kind = type(value)
+            if kind is np.ndarray and value.dtype.char in IN_ROWS:
+                entry = copies.get(id(value))
+                if entry is not None:           # also what an op has passed on
+                    values[place] = entry[1]
+                    continue
+                size += value.nbytes
+                if self._limit < 0:
+                    values[place] = _placeholder(value)
+                elif place in copied or value.base is not None:
+                    values[place] = value.copy()
+                    copies[id(value)] = value, values[place]
+            elif kind not in scalars:
+                if isinstance(value, np.generic) and value.dtype.char in IN_ROWS:
+                    values[place] = np.asarray(value)
+                else:
+                    values[place] = snapshots.take(value, host)
+        return size
+
+
+def _placeholder(array: np.ndarray) -> np.ndarray:
+    """An array of the same type and shape without memory."""
+    return np.broadcast_to(np.zeros((), array.dtype), array.shape)
+
+
+def _drop_values(queued: QueuedOps) -> None:
+    """Keep nothing of the arrays of ops that have no room."""
+    queued.limit, queued.note = -1, OVER_BUDGET
+    queued.batch.values = [_placeholder(value) if type(value) is np.ndarray else value for value in queued.batch.values]
