@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Shows what a command finds in a recording of the program."""
     folder: Path = tmp_path_factory.mktemp('eager')
     (folder / 'program.py').write_text(PROGRAM)
+    os.utime(folder / 'program.py', (0, 0))      # lines are shown of a file that is older than the process
     done = run_command('run', '-q', '--ops', '--record', 'program.pfd', 'program.py', cwd=folder)
     assert done.returncode == 0, done.stderr
     return lambda *words: run_command('show', 'program.pfd', *words, cwd=folder)
