@@ -89,14 +89,14 @@ def record(path: str | Path | None = None, *, keep_on: object = None, **options:
 
 @_for_program
 def debug(what: Any = None, ui: Literal['auto', 'inspector', 'prompt', 'none'] = 'auto') -> Any:
-    """Debug a session, a function or a `tf.function`; without arguments, the calls inside `with`.
+    """Debug a session, a function, a `tf.function` or a PyTorch module; without arguments, the calls inside `with`.
 
     Args:
         what: A session, or a callable whose calls are debugged.
         ui: Front end: 'auto', 'inspector', 'prompt', or 'none', which logs stops.
 
     Returns:
-        A `DebugSession`, a debugged callable, or a context manager.
+        A `DebugSession`, a debugged callable, the module itself, or a context manager.
 
     Raises:
         CommandError: `what` is neither, or there is no such `ui`.

@@ -64,6 +64,17 @@ def _attach_to(session: Any) -> None:
             hosts.attach(framework)
 
 
+def _calls_are_runs(value: Any) -> bool:
+    """Whether the calls of an object are runs of a framework, which is watched then."""
+    from pyfuncdbg import hosts  # who debugs no framework does without
+    kinds = {f'{kind.__module__}.{kind.__qualname__}' for kind in type(value).__mro__}
+    for framework in hosts.FRAMEWORKS.values():
+        if not kinds.isdisjoint(framework.called_kinds):
+            hosts.attach(framework.name)
+            return True
+    return False
+
+
 class DebugSession:
     """A session whose runs are debugged: a card before each run, a stop after it, breakpoints in between.
 
@@ -91,7 +102,7 @@ class DebugSession:
     def __init__(self, session: Any, ui: Ui = 'auto') -> None:
         if not is_session(session):
             raise CommandError(f'DebugSession wraps a Session, such as tf.compat.v1.Session(); this is a '
-                               f'{type(session).__name__}')
+                               f'{type(session).__name__}, and pyfuncdbg.debug() takes functions and modules')
         if type(session) is DebugSession:       # once is enough
             session = session._session
         _attach_to(session)
@@ -283,10 +294,11 @@ def debug(what: Any = None, ui: Ui = 'auto') -> Any:
 
         sess = pyfuncdbg.debug(sess)            the same as DebugSession(sess)
         step = pyfuncdbg.debug(step)            each call of a function, of a tf.function
+        model = pyfuncdbg.debug(model)          each call of a PyTorch module, which is given back as it is
         with pyfuncdbg.debug(): ...             what is called in the block
 
     Args:
-        what: A session or a callable.
+        what: A session, a module or a callable.
         ui: 'auto', 'inspector', 'prompt' or 'none'.
 
     Raises:
@@ -294,7 +306,14 @@ def debug(what: Any = None, ui: Ui = 'auto') -> Any:
     """
     if what is None:
         return Debugging(ui)
-    return DebugSession(what, ui) if is_session(what) else DebuggedFunction(what, ui)
+    if is_session(what):
+        return DebugSession(what, ui)
+    if _calls_are_runs(what):
+        run_policy = _policy(type(what).__name__, ui)
+        _begin(run_policy)
+        debugger.runs.debug_object(what, run_policy)
+        return what
+    return DebuggedFunction(what, ui)
 
 
 def debug_sessions(title: str) -> None:

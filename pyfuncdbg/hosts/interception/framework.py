@@ -19,6 +19,7 @@ class Framework(NamedTuple):                    # `import dataclasses` takes 5 m
         results: Module with `RESULT_SOURCES` and `leaves`, for `pyfuncdbg verify`.
         tensor_import: Statement by which a test imports what makes tensors.
         fuses_ops: Whether unwatched code computes several ops in one go, so that watched ops may differ in the last bits.
+        called_kinds: Classes, with their modules, whose objects' calls are runs.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Framework(NamedTuple):                    # `import dataclasses` takes 5 m
     results: str
     tensor_import: str
     fuses_ops: bool
+    called_kinds: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:

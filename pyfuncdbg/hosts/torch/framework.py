@@ -6,4 +6,4 @@ from pyfuncdbg.hosts.interception.framework import Framework
 FRAMEWORK = Framework('torch', 'PyTorch', packages=('torch',), modules=('torch.',),
                       attachment='pyfuncdbg.hosts.torch.attachment.TorchAttachment',
                       doctor='pyfuncdbg.hosts.torch.doctor.doctor.DOCTOR', results='pyfuncdbg.hosts.torch.results',
-                      tensor_import='import torch', fuses_ops=False)
+                      tensor_import='import torch', fuses_ops=False, called_kinds=('torch.nn.modules.module.Module',))

@@ -23,11 +23,16 @@ _NEWEST = 256
 
 
 class ModuleCall:
-    """The outermost module of a run, and the layout of its arguments."""
+    """The outermost module of a run, and the layout of its arguments.
 
-    __slots__ = ('layout', 'module')
+    Attributes:
+        outer: The module that was called: what `torch.compile` has made of it, perhaps.
+    """
 
-    def __init__(self, module: Any, layout: NestedArguments | None) -> None:
+    __slots__ = ('layout', 'module', 'outer')
+
+    def __init__(self, outer: Any, module: Any, layout: NestedArguments | None) -> None:
+        self.outer = weakref.ref(outer)
         self.module = weakref.ref(module)
         self.layout = layout
 
@@ -40,11 +45,16 @@ class ModuleDerivatives:
         self._host = host
         self._calls: dict[int, ModuleCall] = {}
 
-    def note(self, run: int, module: Any, layout: NestedArguments | None) -> None:
+    def note(self, run: int, outer: Any, module: Any, layout: NestedArguments | None) -> None:
         """Note the module of a run."""
         if len(self._calls) >= _NEWEST:
             self._calls.pop(next(iter(self._calls)), None)
-        self._calls[run] = ModuleCall(module, layout)
+        self._calls[run] = ModuleCall(outer, module, layout)
+
+    def called(self, run: int) -> tuple[Any, ...]:
+        """The module of a run, and the one that it has wrapped; none that is gone."""
+        call = self._calls.get(run)
+        return () if call is None else tuple([one for one in (call.outer(), call.module()) if one is not None])
 
     def of_run(self, run: int, inputs: Arrays) -> list[Differentiable]:
         """The outermost module of a run and those within it, in the order of their first calls.

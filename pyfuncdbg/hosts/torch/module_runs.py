@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, RunForm
+from pyfuncdbg.hooks.called_objects import CALLED_OBJECTS
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.differentiable import DIFFERENTIABLES
 from pyfuncdbg.hosts.interception.patching import Patches
@@ -76,7 +77,7 @@ class ModuleRuns:
         layout, inputs = flatten(args, kwargs, self._parameters_of(type(inner)))
         names = layout.names if layout is not None else self._parameters_of(type(inner))[:len(inputs)]
         run = self._new_run(type(inner).__name__, names)
-        self._derivatives.note(run.id, inner, layout)
+        self._derivatives.note(run.id, module, inner, layout)
 
         def forward(*values: Any) -> Sequence[Any]:
             positional, keywords = layout.arguments(values) if layout is not None else (values, {})
@@ -103,7 +104,8 @@ class ModuleRuns:
         site = self._sites.get(label)
         if site is None:
             site = self._sites[label] = CallSite(label, label, 'run', self._host,
-                                                attrs={DIFFERENTIABLES: self._derivatives.of_run})
+                                                attrs={
+                DIFFERENTIABLES: self._derivatives.of_run, CALLED_OBJECTS: self._derivatives.called})
         return site
 
     def _parameters_of(self, kind: type) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ class Debugger:
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether calls of a site are needed now; see `Hook`."""
         if self.plans or debugged_runs.policies.count or (self._catching and site.kind == 'python') or (
-                self.runs.sessions is not None and site.kind == 'run') or (
+                site.kind == 'run' and (self.runs.sessions is not None or self.runs.has_objects)) or (
                 self.comparison is not None and self.comparison.wants(site.kind)):
             return True
         return _has_breakpoint_call(site.function) or self.breakpoints.wants(site, run)

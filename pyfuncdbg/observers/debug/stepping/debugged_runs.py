@@ -4,14 +4,16 @@ Read and changed on the threads of the runs, and by commands at their stops.
 """
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from pyfuncdbg.hooks.call import Call, Run, begin_retry
+from pyfuncdbg.hooks.called_objects import CALLED_OBJECTS
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
@@ -119,6 +121,23 @@ class DebuggedRuns:
         self._policies: WeakSet[Policy] = WeakSet()
         self.generation = 0
         self.sessions: Policy | None = None
+        self._objects: dict[int, tuple[weakref.ref[Any], Policy]] = {}
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether the calls of any object are debugged."""
+        return bool(self._objects)
+
+    def debug_object(self, called: Any, policy: Policy) -> None:
+        """Debug the runs that are calls of an object, until it is gone.
+
+        Args:
+            called: The object, which can be referenced weakly.
+            policy: How they are debugged.
+        """
+        key = id(called)
+        self._objects[key] = weakref.ref(called, lambda _: self._objects.pop(key, None)), policy
+        hooks.invalidate_interest()
 
     @property
     def has_policies(self) -> bool:
@@ -138,6 +157,11 @@ class DebuggedRuns:
     def policy_of(self, call: Call) -> Policy | None:
         """The policy of a run that begins; None if it is not debugged, or as part of the one that it is in."""
         run_policy = policy.get()
+        if run_policy is None and self._objects and (find := call.site.attrs.get(CALLED_OBJECTS)) is not None:
+            for called in find(call.run.id):
+                entry = self._objects.get(id(called))
+                if entry is not None and entry[0]() is called and self.on_thread(call.thread) is None:
+                    return entry[1]
         if run_policy is None and self.sessions is not None and call.site.traits.fed_run and (
                 self.on_thread(call.thread) is None):
             return self.sessions

@@ -32,11 +32,13 @@ ELEMENTS = 24
 def run_card_view(card: RunCard) -> Page:
     """Before a run."""
     grid = _grid()
-    nothing = f'no tensor: it runs up to {one_line(card.last, 60)!r}' if card.last else 'nothing'
-    grid.add_row('fetches', _lines([label(name) for name in card.fetches], nothing))
+    nothing = f'no tensor: it runs up to {one_line(card.last, 60)!r}'
+    if card.fetches or card.nodes:
+        grid.add_row('fetches', _lines([label(name) for name in card.fetches], nothing))
     grid.add_row('feeds', _lines([_value(value) for value in card.feeds], 'nothing'))
     functions = f', {count(card.functions, "Python function")} among them' if card.functions else ''
-    grid.add_row('nodes', Text(f'{card.nodes:,}{functions}'))
+    if card.nodes:                              # of eager code they are not known before
+        grid.add_row('nodes', Text(f'{card.nodes:,}{functions}'))
     grid.add_row('breakpoints', _lines([label(line) for line in card.breakpoints], 'none'))
     if card.remark:
         grid.add_row('stepping', label(card.remark, limit=200))
