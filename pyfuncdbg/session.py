@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Literal, Protocol, get_args
 
+from pyfuncdbg import hosts
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.public_function import hide_own_frames
@@ -55,26 +56,6 @@ def is_session(value: Any) -> bool:
     return not isinstance(value, type) and all(hasattr(value, name) for name in ('graph', 'run', 'close'))
 
 
-def _attach_to(session: Any) -> None:
-    """Watch the framework that a session is of, if it is not ours."""
-    framework = type(session).__module__.partition('.')[0]
-    if framework in sys.modules and framework != __package__:
-        from pyfuncdbg import hosts  # who debugs no framework does without
-        if framework in hosts.FRAMEWORKS:
-            hosts.attach(framework)
-
-
-def _calls_are_runs(value: Any) -> bool:
-    """Whether the calls of an object are runs of a framework, which is watched then."""
-    from pyfuncdbg import hosts  # who debugs no framework does without
-    kinds = {f'{kind.__module__}.{kind.__qualname__}' for kind in type(value).__mro__}
-    for framework in hosts.FRAMEWORKS.values():
-        if not kinds.isdisjoint(framework.called_kinds):
-            hosts.attach(framework.name)
-            return True
-    return False
-
-
 class DebugSession:
     """A session whose runs are debugged: a card before each run, a stop after it, breakpoints in between.
 
@@ -105,7 +86,7 @@ class DebugSession:
                                f'{type(session).__name__}, and pyfuncdbg.debug() takes functions and modules')
         if type(session) is DebugSession:       # once is enough
             session = session._session
-        _attach_to(session)
+        hosts.attach_to_framework(session)
         self._session: SessionLike = session
         self._blocks = WithBlocks(session)
         self._policy = _policy(f'session {next(_numbers)}', ui)
@@ -308,7 +289,7 @@ def debug(what: Any = None, ui: Ui = 'auto') -> Any:
         return Debugging(ui)
     if is_session(what):
         return DebugSession(what, ui)
-    if _calls_are_runs(what):
+    if hosts.attach_if_calls_are_runs(what):
         run_policy = _policy(type(what).__name__, ui)
         _begin(run_policy)
         debugger.runs.debug_object(what, run_policy)

@@ -153,6 +153,40 @@ def attach(name: str) -> Attachment:
         return attachment
 
 
+def attach_to_framework(value: object) -> None:
+    """Attach to the imported framework that an object is of, if it is of one.
+
+    Args:
+        value: Such as a session.
+
+    Raises:
+        AttachError: As `attach`.
+    """
+    name = type(value).__module__.partition('.')[0]
+    if name in sys.modules and name in FRAMEWORKS:
+        attach(name)
+
+
+def attach_if_calls_are_runs(value: object) -> bool:
+    """Attach to the framework in which the calls of an object are runs.
+
+    Args:
+        value: Such as a module of PyTorch's.
+
+    Returns:
+        Whether they are.
+
+    Raises:
+        AttachError: As `attach`.
+    """
+    kinds = {f'{kind.__module__}.{kind.__qualname__}' for kind in type(value).__mro__}
+    for framework in FRAMEWORKS.values():
+        if not kinds.isdisjoint(framework.called_kinds):
+            attach(framework.name)
+            return True
+    return False
+
+
 def await_imports(examine: bool = False, names: Iterable[str] = tuple(FRAMEWORKS)) -> None:
     """Attach to every framework that the program imports later.
 
