@@ -4,9 +4,10 @@ PyTorch's functions in Python call themselves once more through a mode.
 """
 from __future__ import annotations
 
-from types import TracebackType
+from types import FrameType, TracebackType
 
 from pyfuncdbg.hooks.own_files import is_own_file
+from pyfuncdbg.hosts.interception.exception_event import await_exception
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 
 _HANDLER = 'handle_torch_function'
@@ -14,7 +15,25 @@ _HANDLER = 'handle_torch_function'
 
 def drop_added_frames(error: BaseException) -> None:
     """Make the traceback of an exception as it is without hooks."""
-    first = without_own_frames(error.__traceback__)
+    error.__traceback__ = without_added_frames(error.__traceback__)
+
+
+def drop_later_added_frames(handler: FrameType) -> None:
+    """Take the frames out of a traceback that are added to it between our mode and the program's frame, once they are.
+
+    Args:
+        handler: The frame that has called our mode with a function in Python.
+    """
+    def drop(_: BaseException, traceback: TracebackType | None) -> None:
+        without_added_frames(traceback)
+    outer = handler.f_back
+    if handler.f_code.co_name == _HANDLER and outer is not None and outer.f_back is not None:
+        await_exception(outer.f_back, drop)
+
+
+def without_added_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback, which is changed in place, as it is without hooks."""
+    first = without_own_frames(traceback)
     before: TracebackType | None = None
     entry = first
     while entry is not None and entry.tb_next is not None and entry.tb_next.tb_next is not None:
@@ -27,7 +46,7 @@ def drop_added_frames(error: BaseException) -> None:
             entry = again
         else:
             before, entry = entry, entry.tb_next
-    error.__traceback__ = first
+    return first
 
 
 def frames_within_op(entry: TracebackType | None) -> TracebackType | None:

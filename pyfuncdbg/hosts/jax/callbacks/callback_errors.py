@@ -6,7 +6,6 @@ needs the result. The exception becomes the error's `__cause__`; an abort is rai
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call_frames import RUNNERS
 from pyfuncdbg.hooks.own_files import is_own_file
+from pyfuncdbg.hosts.interception.exception_event import await_exception
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.raised_errors import RaisedErrors
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
@@ -58,16 +58,7 @@ class CallbackErrors(RaisedErrors):
         That is a plain ValueError (https://github.com/jax-ml/jax/issues/34083), which no hook sees: the frame's next
         event is its exception. A program that is traced, by a debugger or for its coverage, stays as it is.
         """
-        if sys.gettrace() is not None or caller.f_trace is not None:
-            return
-
-        def on_event(frame: FrameType, event: str, details: Any) -> None:
-            sys.settrace(None)
-            frame.f_trace = None
-            if event == 'exception' and isinstance(error := details[1], ValueError):
-                self._complete(error)
-        caller.f_trace = on_event
-        sys.settrace(_trace_nothing)
+        await_exception(caller, lambda error, _: self._complete(error) if isinstance(error, ValueError) else None)
 
     def _complete(self, error: ValueError) -> None:
         """Complete an error that C++ has raised itself."""
@@ -111,7 +102,3 @@ def text_without_own_frames(message: str) -> str:
             frames = frames[match.end():]
             break
     return head + title + _FRAME_LINE.sub(lambda match: '' if is_own_file(match[1]) else match[0], frames)
-
-
-def _trace_nothing(frame: FrameType, event: str, details: Any) -> None:
-    """Trace function that traces no new frame."""

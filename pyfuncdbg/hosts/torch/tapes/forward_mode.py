@@ -13,7 +13,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import hooks, report_failure
 from pyfuncdbg.hosts.interception.program_line import NOWHERE, program_line
-from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
+from pyfuncdbg.hosts.torch.mode_frames import drop_later_added_frames, frames_within_op
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.tapes.forward_notes import WAYS, ForwardNotes, GradientLoss
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
@@ -108,7 +108,8 @@ class ForwardMode:
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 if is_compiling():              # `torch.compile` takes the answer for a constant
                     return func(*args, **(kwargs or {}))
-                if type(func) is FunctionType:
+                in_python = type(func) is FunctionType
+                if in_python:
                     func = resolved.get(func) or resolve(func)
                 try:
                     if not observer.on or not hooks.gradient:
@@ -116,6 +117,8 @@ class ForwardMode:
                     return observe(func, args, kwargs or {})
                 except BaseException as error:
                     error.__traceback__ = frames_within_op(error.__traceback__)
+                    if in_python:
+                        drop_later_added_frames(sys._getframe(1))
                     raise
         return Observing
 
