@@ -194,3 +194,19 @@ def test_check_finds_the_backward_that_is_wrong(tmp_path: Any) -> None:
 def test_a_tensor_is_printed_under_our_mode(torch: Any, tmp_path: Path) -> None:
     with pyfuncdbg.attach('torch'), Recorder(tmp_path / 'a.pfd'):
         assert repr(torch.tensor([1.0, 2.0])) == 'tensor([1., 2.])'
+
+
+def test_leaves_have_the_names_of_their_optimizer(record: Record) -> None:
+    recorded = record('''
+import torch
+def optimizers():
+    ones = lambda n: torch.ones(n, requires_grad=True)
+    return torch.optim.SGD([{'params': [ones(3), ones(2)]}, {'params': [ones(4)]}], lr=.1), torch.optim.Adam([ones(5)])
+both = optimizers()
+for step in range(2):
+    sum(p.sum() for one in both for group in one.param_groups for p in group['params']).backward()
+torch.ones(6, requires_grad=True).sum().backward()
+''')
+    names = {call.site.name for call in recorded.trace.calls(kind='gradient')}
+    assert {name.removesuffix('_grad') for name in names if '[' in name} == {
+        'SGD.group[0].params[0]', 'SGD.group[0].params[1]', 'SGD.group[1].params[0]', 'Adam.params[0]', 'tensor [6]'}

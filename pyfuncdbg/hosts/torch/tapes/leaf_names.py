@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -11,6 +11,8 @@ from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _MOST = 1 << 16
+_MOST_VAIN = 8
+"""Searches for optimizers, each through all objects of the program, that find no name, one after another."""
 
 
 class ParameterName:
@@ -38,6 +40,9 @@ class LeafNames:
         self._parameter: type = parts.torch.nn.Parameter
         self._by_id: dict[int, ParameterName] = {}
         self._unknown: dict[int, weakref.ref[Any]] = {}
+        self._optimizer: type = parts.optimizers.Optimizer
+        self._vain_searches = 0
+        self._by_optimizer: dict[int, tuple[weakref.ref[Any], str]] = {}
 
     def name(self, leaf: Any, frame: FrameType | None) -> str:
         """The name of a leaf.
@@ -49,7 +54,7 @@ class LeafNames:
         entry = self.parameter_name(leaf)
         if entry is not None:
             return entry.name
-        return _global_name(leaf, frame) or f'tensor {list(leaf.shape)}'
+        return _global_name(leaf, frame) or self._optimizer_name(leaf) or f'tensor {list(leaf.shape)}'
 
     def parameter_name(self, leaf: Any) -> ParameterName | None:
         """The name of a parameter of a module; None of another tensor."""
@@ -73,6 +78,21 @@ class LeafNames:
         entry = self._by_id.get(id(leaf))
         return entry.name if entry is not None and entry.parameter() is leaf else ''
 
+    def _optimizer_name(self, leaf: Any) -> str:
+        """The place of a tensor in an optimizer, 'SGD.params[1]'; '' of one that is in none."""
+        entry = self._by_optimizer.get(id(leaf))
+        if entry is not None and entry[0]() is leaf:
+            return entry[1]
+        if self._vain_searches >= _MOST_VAIN:
+            return ''
+        self._by_optimizer.clear()
+        for optimizer in find_objects(*class_and_subclasses(self._optimizer)):
+            for parameter, name in _optimized(optimizer):
+                self._by_optimizer[id(parameter)] = weakref.ref(parameter), name
+        name = self._by_optimizer.setdefault(id(leaf), (weakref.ref(leaf), ''))[1]
+        self._vain_searches = 0 if name else self._vain_searches + 1
+        return name
+
     def relatives(self, leaves: Iterable[int]) -> list[ParameterName]:
         """The names of all parameters in the outermost modules of those with these ids."""
         roots: dict[int, Any] = {}
@@ -92,6 +112,18 @@ class LeafNames:
             if id(root) not in inner:
                 for name, parameter in named_parameters(root):
                     self._by_id.setdefault(id(parameter), ParameterName(parameter, name, root))
+
+
+def _optimized(optimizer: Any) -> Iterator[tuple[Any, str]]:
+    """The tensors of an optimizer with their names: the program's own where it has given names to them."""
+    groups = vars(optimizer).get('param_groups')
+    if type(groups) is not list:
+        return
+    for number, group in enumerate(groups):
+        names = group.get('param_names') or ()
+        place = type(optimizer).__name__ + (f'.group[{number}]' if len(groups) > 1 else '')
+        for i, parameter in enumerate(group['params']):
+            yield parameter, str(names[i]) if i < len(names) else f'{place}.params[{i}]'
 
 
 def named_parameters(module: Any, prefix: str = '', known: set[int] | None = None) -> list[tuple[str, Any]]:
