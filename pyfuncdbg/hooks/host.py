@@ -12,16 +12,25 @@ import numpy as np
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import CallSite
+    from pyfuncdbg.hooks.value_placeholders import ValueSummary
 
 ListChanges = Callable[[], Sequence[str]]
 ReplaySite = Callable[[str, Callable[..., Any], Sequence[str], bool, bool], 'CallSite']
 READERS: dict[type, Callable[[Any], Any]] = {}
 """Fast readers of a host's immutable values, by type: they give an array or a NumPy scalar, and may raise where `to_numpy`
 does not."""
+SUMMARIES: dict[str, Callable[[Any, bool], ValueSummary | None]] = {}
+"""Summarizers of values in the memory of a device, by name of the host: they count there, if asked to, and give None for any
+other value. `Host.to_numpy` copies such a value, and waits for the device."""
 EAGER_TENSORS: list[type] = []
 """Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
 HOSTS: dict[str, Host] = {}
 """The hosts of this process, by name: those whose framework is imported and attached to."""
+
+
+def is_on_device(value: Any) -> bool:
+    """Whether a value is in the memory of a device: nothing reads it unless the user asks for it."""
+    return any(summary(value, False) is not None for summary in SUMMARIES.values())
 
 
 class Host(Protocol):

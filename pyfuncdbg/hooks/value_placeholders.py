@@ -46,7 +46,11 @@ class ValueNotKnown(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class ValueSummary:
-    """One tensor by numbers. The counts are of elements; all 0 for a type that the host does not count."""
+    """One tensor by numbers. The counts are of elements; all 0 for a type that the host does not count.
+
+    Attributes:
+        note: Why the value itself is not there, as `TensorRecord.note`.
+    """
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -56,6 +60,7 @@ class ValueSummary:
     zero: int = 0
     pos: int = 0
     pos_inf: int = 0
+    note: str = ''
 
     @property
     def size(self) -> int:

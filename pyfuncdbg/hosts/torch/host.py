@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.function_fit import check_fit
-from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges, ReplaySite
+from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, SUMMARIES, ListChanges, ReplaySite
 from pyfuncdbg.hosts.torch.context_argument import takes_context, without_context
 from pyfuncdbg.hosts.torch.random_state import TorchRandom
 from pyfuncdbg.hosts.torch.saved_modules import SavedModules
@@ -42,6 +42,7 @@ class TorchHost:
             if kind not in EAGER_TENSORS:
                 EAGER_TENSORS.append(kind)
             READERS[kind] = self.reader.read
+        SUMMARIES[self.name] = self.reader.summary
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value. The memory of an ordinary tensor on the CPU is shared, not copied.

@@ -2,7 +2,7 @@
 
 
 cdef class TensorReader:
-    cdef object _tensor, _no_functions, _no_dispatch, _function_modes, _dispatch_modes, _strided
+    cdef object _tensor, _no_functions, _no_dispatch, _function_modes, _dispatch_modes, _strided, _stack
     cdef dict _views
 
     cpdef object read(self, object tensor)

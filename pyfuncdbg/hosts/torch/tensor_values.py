@@ -5,19 +5,25 @@ Compiled by `tensor_values.pxd`.
 """
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from pyfuncdbg.hooks.value_placeholders import UnknownValue
+from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueSummary
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _UNLIKE_NUMPY = {'bfloat16': ('int16', ml_dtypes.bfloat16), 'float8_e4m3fn': ('uint8', ml_dtypes.float8_e4m3fn),
                  'float8_e5m2': ('uint8', ml_dtypes.float8_e5m2), 'float8_e4m3fnuz': ('uint8', ml_dtypes.float8_e4m3fnuz),
                  'float8_e5m2fnuz': ('uint8', ml_dtypes.float8_e5m2fnuz)}
 """Element types that NumPy lacks: by name, the type of PyTorch with their bits, and the type of `ml_dtypes`."""
+
+_NEAR = frozenset(('cpu', 'meta'))
+"""Devices whose tensors are read at no cost, or have no elements."""
 
 
 class TensorReader:
@@ -33,7 +39,7 @@ class TensorReader:
         self._no_functions, self._no_dispatch = native.DisableTorchFunction, native._DisableTorchDispatch
         self._function_modes: Callable[[], int] = native._len_torch_function_stack
         self._dispatch_modes: Callable[[], int] = native._len_torch_dispatch_stack
-        self._strided = torch.strided
+        self._strided, self._stack = torch.strided, torch.stack
         self._views = {getattr(torch, name): (getattr(torch, bits), dtype) for name, (bits, dtype) in _UNLIKE_NUMPY.items()
                        if hasattr(torch, name)}
 
@@ -62,7 +68,7 @@ class TensorReader:
             kind = str(dtype).removeprefix('torch.')
             if tensor.device.type == 'meta' or hasattr(tensor, 'fake_mode'):
                 return UnknownValue(_numpy_type(kind), tuple(map(_length, tensor.shape)), 'a tensor without elements')
-            plain = tensor.detach()
+            plain = tensor.detach() if tensor.requires_grad else tensor
             if plain.layout is not self._strided:
                 plain = plain.to_dense()
             if plain.device.type != 'cpu':
@@ -74,6 +80,34 @@ class TensorReader:
                 return plain.contiguous().view(view[0]).numpy().view(view[1])  # type: ignore[no-any-return]
             return plain.resolve_conj().resolve_neg().numpy()  # type: ignore[no-any-return]
 
+    def summary(self, tensor: Any, counted: bool) -> ValueSummary | None:
+        """The summary of a tensor in the memory of a device; None of any other value.
+
+        Args:
+            tensor: Any value.
+            counted: Count its elements, on the device: six numbers are copied, and waited for.
+        """
+        if not self.is_tensor(tensor):
+            return None
+        with self._no_functions(), self._no_dispatch():
+            device = tensor.device
+            if device.type in _NEAR or hasattr(tensor, 'fake_mode'):
+                return None
+            summary = ValueSummary(_numpy_type(str(tensor.dtype).removeprefix('torch.')), tuple(map(_length, tensor.shape)),
+                                   note=f'on {device}')
+            if counted:
+                with contextlib.suppress(RuntimeError, TypeError):     # sparse
+                    return self._counted(summary, tensor)
+            return summary
+
+    def _counted(self, summary: ValueSummary, tensor: Any) -> ValueSummary:
+        """A summary with its counts, computed where the tensor is."""
+        tensor = tensor.abs() if tensor.is_complex() else tensor
+        masks = tensor.isnan(), tensor == -math.inf, tensor < 0, tensor == 0, tensor > 0, tensor == math.inf
+        nan, neg_inf, below, zero, above, pos_inf = self._stack([mask.sum() for mask in masks]).tolist()
+        return replace(summary, nan=nan, neg_inf=neg_inf, neg=below - neg_inf, zero=zero, pos=above - pos_inf,
+                       pos_inf=pos_inf)
+
     def bits_of(self, dtype: np.dtype[Any]) -> tuple[str, Any] | None:
         """For an element type that NumPy lacks: NumPy's type with its bits, and PyTorch's dtype; None for others."""
         for torch_type, (_, numpy_type) in self._views.items():
@@ -84,6 +118,8 @@ class TensorReader:
     def is_tensor(self, value: Any) -> bool:
         """Whether a value is a tensor of any class."""
         return issubclass(type(value), self._tensor)
+
+
 
 
 def _numpy_type(name: str) -> np.dtype[Any]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.host import EAGER_TENSORS, Host
+from pyfuncdbg.hooks.host import EAGER_TENSORS, Host, is_on_device
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import block_frames, program_code, program_variables
 from pyfuncdbg.hooks.tracing_notice import ADDED_PREFIX
@@ -244,6 +244,8 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
     if issubclass(kind, np.ndarray):
         return np.ndarray.view(value, np.ndarray)
     if host is None or not any(kind is tensor for tensor in EAGER_TENSORS):     # `in` may ask the program's metaclass
+        return None
+    if is_on_device(value):
         return None
     try:
         array = host.to_numpy(value)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import int64, ndarray
 
-from pyfuncdbg.hooks.host import READERS, Host
+from pyfuncdbg.hooks.host import READERS, SUMMARIES, Host
 from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue, ValueNotKnown, ValueSummary
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
@@ -33,10 +33,8 @@ OVER_BUDGET = 'over budget'
 LARGEST = 1 << 30
 """Bytes of the largest tensor that can be kept in full."""
 
-# Freed and taken again often enough that malloc hands out warm memory; larger copies use the pool.
-_SMALL = 16 << 10
+_SMALL, _NEWEST = 16 << 10, 64                  # malloc hands out warm memory up to here; larger copies use the pool
 _WIDEST, _LARGEST_INT = 16, 1 << 63             # bytes of a complex128
-_NEWEST = 64
 TINY = 64
 """Bytes of an array not worth accounting for: the queue's estimate for a call covers it."""
 
@@ -209,6 +207,8 @@ class Snapshots:
         """
         if value is None:
             return Snapshot(np.dtype(object), (), 0, ABSENT)
+        if self.full_limit < LARGEST and (summary := SUMMARIES.get(host.name)) is not None:
+            value = summary(value, self.level != 'none') or value      # on a device: the user has not asked for it
         if type(value) is ValueSummary:
             return self._take_summary(value)
         if type(value) is UnknownValue:
@@ -232,7 +232,7 @@ class Snapshots:
 
     def _take_summary(self, value: ValueSummary) -> Snapshot:
         """A snapshot of the counts that the host has made of a value."""
-        snapshot = Snapshot(value.dtype, value.shape, value.size * value.dtype.itemsize)
+        snapshot = Snapshot(value.dtype, value.shape, value.size * value.dtype.itemsize, value.note)
         if self.level != 'none':
             snapshot.stats = Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf)
         return snapshot

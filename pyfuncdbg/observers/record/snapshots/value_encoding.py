@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks import random_states
-from pyfuncdbg.hooks.host import EAGER_TENSORS
+from pyfuncdbg.hooks.host import EAGER_TENSORS, is_on_device
 from pyfuncdbg.hooks.own_files import is_host_class, is_library, is_machinery
 from pyfuncdbg.hooks.patched_code import original_code, qualified_name_of
 
@@ -73,7 +73,7 @@ class ValueEncoder:
         if kind is np.ndarray or issubclass(kind, np.generic):
             return self._array(ARRAY if kind is np.ndarray else SCALAR, np.asarray(value))
         if kind in EAGER_TENSORS:
-            return self._tensor(value)
+            return self._tensor(value) if not is_on_device(value) else _unknown(value, 'on a device')
         if kind is FunctionType and id(value) in self._open:
             return [ITSELF, original_code(value.__code__).co_qualname]
         if depth >= DEEPEST or id(value) in self._open or len(self._open) > _ITEMS:
