@@ -2,29 +2,66 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from pyfuncdbg.hooks.argument_form import ArgumentForm, Arguments
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.user_function import closure_variable
 
-ArgumentValues = tuple[Sequence[Any], Mapping[str, Any]]
-"""Positional ones, and those by name."""
 
-
-class FlatArguments(NamedTuple):
+class FlatArguments:
     """Layout of the flat arguments that make up nested ones.
 
     Attributes:
         names: Of the flat arguments, such as 'samples[1][0]'.
-        arguments: Makes the function's arguments of flat ones; None where those are variables, at a breakpoint.
     """
 
-    names: tuple[str, ...]
-    arguments: Callable[[Sequence[Any]], ArgumentValues] | None
+    __slots__ = ('_static', '_tools', '_tree', 'names')
+
+    def __init__(self, tools: Any, tree: Any, static: Mapping[int, Any], names: Sequence[str]) -> None:
+        self._tools, self._tree, self._static = tools, tree, static
+        self.names = tuple(names)
+
+    def arguments(self, inputs: Sequence[Any]) -> Arguments:
+        """The positional arguments and the keywords that the inputs make up."""
+        remaining = iter(inputs)
+        leaves = [self._static[place] if place in self._static else next(remaining, None)
+                  for place in range(self._tree.num_leaves)]
+        return self._tools.tree_unflatten(self._tree, leaves)  # type: ignore[no-any-return]
+
+    def form(self) -> ArgumentForm | None:
+        """Structure and types of the arguments."""
+        try:
+            positional, keywords = self.arguments([_Place(place) for place in range(len(self.names))])
+        except Exception:                       # a class of the program that takes no other leaf
+            return None
+        return ArgumentForm.of(positional, keywords, lambda value: value.number if type(value) is _Place else None)
 
 
-def flat_arguments(parts: JaxParts, callback: Any, function: Any) -> FlatArguments | None:
+class BreakpointVariables:
+    """The flat arguments of a breakpoint: variables of the traced function, which no function gets.
+
+    Attributes:
+        names: Of the variables.
+    """
+
+    __slots__ = ('names',)
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+
+
+class _Place:
+    """Stands for an input."""
+
+    __slots__ = ('number',)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def flat_arguments(parts: JaxParts, callback: Any, function: Any) -> FlatArguments | BreakpointVariables | None:
     """The layout of a callback's arguments; None where each flat argument is a positional one.
 
     Args:
@@ -36,19 +73,10 @@ def flat_arguments(parts: JaxParts, callback: Any, function: Any) -> FlatArgumen
     tree = getattr(callback, 'in_tree', None) or closure_variable(callback, 'in_tree')
     if tree is None:
         return None
-    static = closure_variable(callback, 'static_args') or {}
-    places = [place for place in range(tree.num_leaves) if place not in dict(static)]
-
-    def arguments(values: Sequence[Any]) -> ArgumentValues:
-        leaves: list[Any] = [None] * tree.num_leaves
-        for place, value in dict(static).items():
-            leaves[place] = value
-        for place, value in zip(places, values, strict=False):
-            leaves[place] = value
-        return tools.tree_unflatten(tree, leaves)  # type: ignore[no-any-return]
-
+    static = dict(closure_variable(callback, 'static_args') or {})
+    places = [place for place in range(tree.num_leaves) if place not in static]
     if function is None:
-        return FlatArguments(_variable_names(parts, callback), None)
+        return BreakpointVariables(_variable_names(parts, callback))
     positional, keywords = tools.tree_unflatten(tree, range(tree.num_leaves))
     if not keywords and not static and list(positional) == places:
         return None
@@ -59,7 +87,7 @@ def flat_arguments(parts: JaxParts, callback: Any, function: Any) -> FlatArgumen
         names.update(_leaf_names(tools, name, argument))
     for name, argument in keywords.items():
         names.update(_leaf_names(tools, name, argument))
-    return FlatArguments(tuple([names.get(place, '') for place in places]), arguments)
+    return FlatArguments(tools, tree, static, [names.get(place, '') for place in places])
 
 
 def _leaf_names(tools: Any, name: str, argument: Any) -> dict[int, str]:

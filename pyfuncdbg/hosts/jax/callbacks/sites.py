@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.call_frames import STOP_REMARK
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.result_list import output_list
-from pyfuncdbg.hosts.jax.callbacks.flat_arguments import flat_arguments
+from pyfuncdbg.hosts.jax.callbacks.flat_arguments import FlatArguments, flat_arguments
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
@@ -71,8 +71,8 @@ class CallbackSites:
             name = earlier.name
         attrs: dict[str, Any] = {'_call': partial(self._call_again, callback)}
         layout = flat_arguments(self._parts, callback, function)
-        if layout is not None and layout.arguments is not None:
-            attrs['_arguments'] = layout.arguments
+        if isinstance(layout, FlatArguments):
+            attrs['_arguments'] = layout
         site = CallSite(name, op_type, 'python', self._host, function=function, stack=stack, outputs=(f'{name}:0',),
                         inputs=layout.names if layout is not None else (), attrs=attrs, same_as=earlier, traits=_TRAITS)
         self._by_place.setdefault(place, site)

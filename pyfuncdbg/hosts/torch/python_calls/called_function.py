@@ -19,8 +19,8 @@ from pyfuncdbg.hosts.torch.context_argument import with_context, without_context
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 
 _MOST_PLACES = 4096
-_places: dict[tuple[Any, ...], list[CallSite]] = {}
-"""The first sites of each line and function: later ones have their ids. They hold no function."""
+_places: dict[tuple[Any, ...], list[tuple[CallSite, NestedArguments | None]]] = {}
+"""The first sites of each line and function, with their layouts: later ones have their ids. They hold no function."""
 CallAgain = Callable[[NestedArguments | None, list[Any]], Sequence[Any]]
 """Calls a function on inputs of a layout, past all hooks."""
 BACKWARD = '.backward'
@@ -94,10 +94,10 @@ class CalledFunction:
         where = place_of(frame)[:2] if frame is not None else ('', 0)
         names = layout.names if layout is not None else ()
         key = self.op_type, self.name, code_number(self._code), *where, recomputes
-        place = _place(key, names) or self._new_place(key, names)
+        place = _place(key, layout) or self._new_place(key, layout)
         attrs: dict[str, Any] = {**self._attrs, 'recomputed': True} if recomputes else {**self._attrs}
         if layout is not None:
-            attrs['_arguments'] = layout.arguments
+            attrs['_arguments'] = layout
         if self._call_again is not None:
             attrs['_call'] = partial(self._call_again, layout)
         if self._replaceable:
@@ -105,11 +105,11 @@ class CalledFunction:
         return CallSite(self.name, self.op_type, 'python', self._host, function=self.function,
                         stack=program_frames(frame), inputs=names, attrs=attrs, same_as=place, traits=self._traits)
 
-    def _new_place(self, key: tuple[Any, ...], names: tuple[str, ...]) -> CallSite:
+    def _new_place(self, key: tuple[Any, ...], layout: NestedArguments | None) -> CallSite:
         if len(_places) > _MOST_PLACES:
             _places.clear()
-        place = CallSite(self.name, self.op_type, 'python', self._host, inputs=names)
-        _places.setdefault(key, []).append(place)
+        place = CallSite(self.name, self.op_type, 'python', self._host, inputs=layout.names if layout is not None else ())
+        _places.setdefault(key, []).append((place, layout))
         return place
 
     def _replace(self, function: Any) -> None:
@@ -121,10 +121,11 @@ class CalledFunction:
             self.replacement = plain if plain is not self._code else None
 
 
-def _place(key: tuple[Any, ...], names: tuple[str, ...]) -> CallSite | None:
-    """The first site of a line and function whose inputs begin with these names: the last batch may be a smaller one."""
-    for place in _places.get(key, ()):
-        if place.inputs[:len(names)] == names and (names or not place.inputs):
+def _place(key: tuple[Any, ...], layout: NestedArguments | None) -> CallSite | None:
+    """The first site of a line and function whose arguments begin like these: the last batch may be a smaller one."""
+    for place, known in _places.get(key, ()):
+        if known is layout or (known is not None and layout is not None
+                               and known.form().beginning(len(layout.names)) == layout.form()):
             return place
     return None
 

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from pyfuncdbg.hooks.argument_form import ArgumentForm
 
 NESTED = frozenset((list, tuple, dict))
 """Types whose elements are inputs of their own."""
@@ -29,6 +31,13 @@ class NestedArguments:
         remaining = iter(inputs)
         return (tuple([_filled(shape, remaining) for shape in self._positional]),
                 {name: _filled(shape, remaining) for name, shape in self._keywords.items()})
+
+    def form(self) -> ArgumentForm:
+        """Structure and types of the arguments."""
+        places = iter([_Place(place) for place in range(len(self.names))])
+        return ArgumentForm.of([_filled(shape, places) for shape in self._positional],
+                               {name: _filled(shape, places) for name, shape in self._keywords.items()},
+                               lambda value: value.place if type(value) is _Place else None)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NestedArguments) and self.names == other.names and (
@@ -69,6 +78,12 @@ def _whole_arguments(args: Sequence[Any], kwargs: Mapping[str, Any],
 
 
 _LEAF = None
+
+
+class _Place(NamedTuple):
+    """Stands for an input."""
+
+    place: int
 
 
 def _shape(value: Any, name: str, inputs: list[Any], names: list[str], depth: int) -> Any:

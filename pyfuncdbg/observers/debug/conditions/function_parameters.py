@@ -102,7 +102,7 @@ def input_index(site: CallSite, name: str) -> int | None:
 
 def _nested_argument(call: Call, name: str, signature: inspect.Signature, array: Callable[[Any], Any]) -> Any:
     """From inputs that make up nested arguments: the host says how (`_arguments`)."""
-    positional, keywords = call.site.attrs['_arguments']([array(value) for value in call.inputs])
+    positional, keywords = call.site.attrs['_arguments'].arguments([array(value) for value in call.inputs])
     bound = signature.bind_partial(*positional, **keywords)
     bound.apply_defaults()
     return bound.arguments.get(name)

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.argument_form import ArgumentForm
 
 
-def change_inputs(statements: str, function: Callable[..., Any], arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def change_inputs(statements: str, function: Callable[..., Any], arrays: Sequence[np.ndarray],
+                  form: ArgumentForm | None = None) -> list[np.ndarray]:
     """Execute statements on inputs.
 
     Args:
         statements: Python, such as 'x = x[:3]'; np is NumPy, `inputs` the list of all.
         function: Whose parameters name the inputs.
         arrays: The inputs, which the statements may write to.
+        form: How they make up nested arguments, by whose names the statements change them; None if each is an argument.
 
     Returns:
         The inputs after it.
@@ -24,9 +27,11 @@ def change_inputs(statements: str, function: Callable[..., Any], arrays: Sequenc
     Raises:
         CommandError: The statements are no Python, fail, or assign to no input.
     """
-    names = input_names(function, len(arrays))
+    positional, keywords = form.arguments(arrays) if form is not None else (list(arrays), {})
+    names = [*input_names(function, len(positional)), *keywords]
+    values = [*positional, *keywords.values()]
     inputs = list(arrays)
-    space: dict[str, Any] = {'np': np, 'inputs': inputs, **dict(zip(names, arrays, strict=True))}
+    space: dict[str, Any] = {'np': np, 'inputs': inputs, **dict(zip(names, values, strict=True))}
     before = set(space)
     try:
         exec(compile(statements, '--change', 'exec'), space)
@@ -37,10 +42,17 @@ def change_inputs(statements: str, function: Callable[..., Any], arrays: Sequenc
     if new:
         raise CommandError(f'--change {statements!r} assigns to {new[0]}, which is no input.{nearest(new[0], names)} '
                            f'The inputs are {", ".join(names)}')
+    changed = [space[name] for name in names]
+    if form is not None:
+        try:
+            changed = form.inputs_of(changed[:len(positional)], dict(zip(keywords, changed[len(positional):], strict=True)))
+        except ValueError as error:
+            raise CommandError(f'--change {statements!r}: {error}: the values may change, not how they are nested') from None
+        names = [f'inputs[{place}]' for place in range(len(arrays))]
     listed = space['inputs']
     new_arrays = []
     for place, name in enumerate(names):
-        value = space[name] if space[name] is not arrays[place] else listed[place]
+        value = changed[place] if changed[place] is not arrays[place] else listed[place]
         try:
             new_arrays.append(np.asarray(value, None if hasattr(value, 'dtype') else arrays[place].dtype))
         except (ValueError, TypeError) as error:

@@ -77,11 +77,11 @@ class ExecutionObserver:
 
     def _around(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         self.called = True
-        self.names = input_names(function, len(args))
+        self.names, values = _inputs(function, args, keywords)
         state = ReachableState(function, self._read_tensor)
         self.thread_local = state.thread_locals()
         put_back = state.keep()
-        inputs = [self._copy(value) for value in args]
+        inputs = [self._copy(value) for value in values]
         self.before = state.values()
         clock: AbstractContextManager[None] = nullcontext()
         if self._clock is not None:
@@ -93,11 +93,11 @@ class ExecutionObserver:
                 else:
                     with self.reads.watching():
                         result = function(*args, **keywords)
-            self.aliases = _aliases(result, args)
+            self.aliases = _aliases(result, values)
             return result
         finally:
             self.after = state.values()
-            self.written = [slot for slot, (value, copy) in enumerate(zip(args, inputs, strict=True))
+            self.written = [slot for slot, (value, copy) in enumerate(zip(values, inputs, strict=True))
                             if copy is not None and not _same_bits(self._copy(value), copy)]
             put_back()
 
@@ -107,6 +107,23 @@ class ExecutionObserver:
             return np.array(self._read_tensor(value))
         except Exception:                       # a resource, or of the program's own class
             return None
+
+
+def _inputs(function: Callable[..., Any], args: Sequence[Any],
+            keywords: dict[str, Any]) -> tuple[list[str], list[Any]]:
+    """The inputs in arguments, with their names: 'x', and 'samples[1][0]' of nested ones."""
+    found: list[tuple[str, Any]] = []
+    for name, value in (*zip(input_names(function, len(args)), args, strict=True), *keywords.items()):
+        _add_inputs(name, value, found)
+    return [name for name, _ in found], [value for _, value in found]
+
+
+def _add_inputs(name: str, value: Any, found: list[tuple[str, Any]]) -> None:
+    if type(value) in (list, tuple, dict):
+        for key, one in value.items() if type(value) is dict else enumerate(value):
+            _add_inputs(f'{name}[{key!r}]', one, found)
+    else:
+        found.append((name, value))
 
 
 def _same_bits(one: np.ndarray | None, two: np.ndarray) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, RunAborted
+from pyfuncdbg.hooks.argument_form import ArgumentForm
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import invoke
 from pyfuncdbg.hooks.generator_end import SOURCE
@@ -38,12 +39,14 @@ from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.index.state_records import CallState
 from pyfuncdbg.observers.record.log.program_environment import process_versions
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.record.snapshots.site_notes import ARGUMENT_FORM
 from pyfuncdbg.observers.record.trace import Trace
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.debugger import Debugger
 
-_NAMES_OF_ARGUMENTS = '_arguments'
+_LAYOUT = '_arguments'
+"""Attribute that older versions recorded of a site with nested arguments: no more than that they are."""
 
 
 class ReplayObserver(Protocol):
@@ -84,6 +87,7 @@ class Replayer:
         forward = _forward_call(trace, call)
         self._forward = forward if forward is not None else call
         _require_replayable(self._forward)
+        self._form = _argument_form(self._forward)
         self._arrays: list[Any] = [*recorded_inputs(self._forward)]
         if forward is not None:
             seeds = call.inputs[:len(forward.outputs)]
@@ -141,7 +145,8 @@ class Replayer:
         if function is MISSING or not callable(function):
             why = self.maker.missing.get('the function', 'it is no function')
             raise CommandError(f'{site.function} cannot be made again: {why}')
-        replay_site = self._site_of(watch(function))
+        called = watch(function)
+        replay_site = self._site_of(called if self._form is None else self._form.bind(called))
         replay_site.function = function
         if obstacle := repeat_obstacle(replay_site):
             raise CommandError(f'call #{self.call.number} {self.call.label} cannot be replayed: {obstacle}')
@@ -219,7 +224,7 @@ class Replayer:
         with self.in_recorded_state() as site:
             own = _copies(arrays)
             if change and site.function is not None:
-                own = change_inputs(change, site.function, own)
+                own = change_inputs(change, site.function, own, self._form)
             # The inner block: NumPy's error state in the outer one is that of the repeater.
             with repeat_calls(site) as repeater, self._in_force.around():
                 self._in_force.begin()
@@ -311,9 +316,25 @@ def _require_replayable(call: CallRecord) -> None:
         raise CommandError(f'call #{call.number} {call.label} is {what}: replay takes a call of a Python function{forward}')
     if source := call.site.attrs.get(SOURCE):
         raise CommandError(f'call #{call.number} {call.label} cannot be replayed: {element_refusal(str(source))}')
-    if _NAMES_OF_ARGUMENTS in call.site.attrs:
-        raise CommandError(f'call #{call.number} {call.label} cannot be replayed: its function gets nested arguments, whose '
-                           'form is not in a trace')
+
+
+def _argument_form(call: CallRecord) -> ArgumentForm | None:
+    """How the inputs make up nested arguments; None where each is an argument.
+
+    Raises:
+        CommandError: The trace does not hold it.
+    """
+    attrs = call.site.attrs
+    if ARGUMENT_FORM not in attrs and _LAYOUT not in attrs:
+        return None
+    form = ArgumentForm.read(attrs.get(ARGUMENT_FORM))
+    if form is not None:
+        form = form.beginning(len(call.inputs))
+        if not form.unknown and form.inputs == len(call.inputs):
+            return form
+    which = f'a {form.unknown}' if form is not None and form.unknown else 'nested arguments'
+    raise CommandError(f'call #{call.number} {call.label} cannot be replayed: its function gets {which}, whose form is not in '
+                       f'a trace. Replay it at a stop of the program')
 
 
 def _live_code(trace: Trace, call: CallRecord) -> CodeType | None:

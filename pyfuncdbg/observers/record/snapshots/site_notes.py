@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.argument_form import ArgumentLayout
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.graph_context import RETURNED, SURROUNDINGS
 from pyfuncdbg.hooks.patched_code import original_code, qualified_name_of
@@ -28,7 +29,9 @@ REMEMBERED = 1 << 16
 """Runs, sites and plans that a recorder remembers to have announced."""
 TRAITS = '_traits'
 """The attribute under which a trace keeps the names of a site's traits."""
-_OBJECTS = ('_call', '_remake', '_replace', '_py_', '_stop_', SURROUNDINGS)
+ARGUMENT_FORM = 'argument_form'
+"""The attribute under which it keeps the form of nested arguments; an empty one if that is not known."""
+_OBJECTS = ('_arguments', '_call', '_remake', '_replace', '_py_', '_stop_', SURROUNDINGS)
 """Attributes that are no data: what a host keeps at a site to call it again."""
 
 
@@ -39,7 +42,7 @@ class SiteNote:
         site: The site.
     """
 
-    __slots__ = ('attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack',
+    __slots__ = ('argument_form', 'attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack',
                  'traits')
 
     def __init__(self, site: CallSite) -> None:
@@ -56,6 +59,8 @@ class SiteNote:
         self.outputs = site.outputs
         self.traits = site.traits
         self.attrs: Mapping[str, Any] = site.attrs
+        layout: ArgumentLayout | None = site.attrs.get('_arguments')
+        self.argument_form = _form_of(layout) if layout is not None else None
         if callable(read := site.attrs.get(RETURNED)):
             returned = read()
             attrs = {name: value for name, value in site.attrs.items() if name != RETURNED}
@@ -77,8 +82,14 @@ class SiteNote:
         return [self.id, self.name, self.op_type, self.kind, self.host, self.function, filename, line, source,
                 [[f[0], f[1], f[2]] for f in self.stack], list(self.inputs), list(self.outputs),
                 {**plain_data({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)}),
+                 **({ARGUMENT_FORM: self.argument_form} if self.argument_form is not None else {}),
                  TRAITS: self.traits.names},
                 sources.frames(self.stack)]
+
+
+def _form_of(layout: ArgumentLayout) -> list[Any]:
+    form = layout.form()
+    return form.plain() if form is not None else []
 
 
 def name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.CodeType | None]:

@@ -5,9 +5,11 @@ The public functions call it on the caller's thread; kernels call `ArgumentLayou
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pyfuncdbg.hooks.argument_form import ArgumentForm
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.ops.script.structure import filled, holds_keyed, is_keyed, leaves, outlined
@@ -38,6 +40,11 @@ class ArgumentLayout:
         values = iter(inputs)
         positional = [filled(item, values) for item in self.positional]
         return positional, {key: filled(item, values) for key, item in self.keywords.items()}
+
+    def form(self) -> ArgumentForm:
+        """Structure and types of the arguments; of a composite, a dataclass and a mapping of the program only the type."""
+        places = itertools.count()
+        return ArgumentForm.of(self.positional, self.keywords, lambda value: next(places) if value is None else None)
 
 
 def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],

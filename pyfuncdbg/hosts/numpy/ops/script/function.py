@@ -278,7 +278,7 @@ class PythonFunction:
     def _argument_attrs(self) -> dict[str, Any]:
         """Attributes for observers: the layout of nested arguments, and what a call takes the next element of."""
         source = getattr(self.func, SOURCE, None) if type(self.func) is not FunctionType else None
-        attrs: dict[str, Any] = {} if self.layout is None else {'_arguments': self.layout.arguments}
+        attrs: dict[str, Any] = {} if self.layout is None else {'_arguments': self.layout}
         return attrs if not isinstance(source, str) else {**attrs, SOURCE: source}
 
     def _eager_site(self) -> CallSite:

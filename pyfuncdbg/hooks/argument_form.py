@@ -1,0 +1,275 @@
+"""Form of nested arguments: how the inputs of a call make up the arguments of its function. Plain data, for traces."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, NamedTuple, Protocol
+
+_MOST_INPUTS = 4096
+_DEEPEST = 32
+_LONGEST_TEXT = 4096
+_CONTAINERS = {'list': list, 'tuple': tuple}
+Arguments = tuple[Sequence[Any], Mapping[str, Any]]
+"""Positional ones, and those by name."""
+
+
+class ArgumentLayout(Protocol):
+    """What a host knows of nested arguments; the attribute '_arguments' of a site."""
+
+    def arguments(self, inputs: Sequence[Any]) -> Arguments:
+        """The arguments that inputs make up."""
+
+    def form(self) -> ArgumentForm | None:
+        """Their form; None if it is not known."""
+
+
+class Part(NamedTuple):
+    """An argument, or an element of one.
+
+    Attributes:
+        kind: 'input', 'constant', 'list', 'tuple', 'dict', or 'unknown' of any other type.
+        content: Place of the input; value of the constant; parts; pairs of a key and a part; name of the type.
+    """
+
+    kind: str
+    content: Any
+
+
+@dataclass(frozen=True)
+class ArgumentForm:
+    """The arguments of a function, with places of inputs for leaves.
+
+    Attributes:
+        positional: The positional arguments.
+        keywords: Names and arguments.
+    """
+
+    positional: tuple[Part, ...]
+    keywords: tuple[tuple[str, Part], ...]
+
+    @staticmethod
+    def of(positional: Sequence[Any], keywords: Mapping[str, Any], place_of: Callable[[Any], int | None]) -> ArgumentForm:
+        """The form of arguments.
+
+        Args:
+            positional, keywords: With a stand-in for each input.
+            place_of: The place of the input that a value stands for; None of any other value.
+        """
+        return ArgumentForm(tuple([_part(value, place_of, 0) for value in positional]),
+                            tuple([(name, _part(value, place_of, 0)) for name, value in keywords.items()]))
+
+    def plain(self) -> list[Any]:
+        """Lists and constants, for `read`."""
+        return [[_plain(part) for part in self.positional], [[name, _plain(part)] for name, part in self.keywords]]
+
+    @staticmethod
+    def read(data: Any) -> ArgumentForm | None:
+        """A form from a trace; None if it is damaged.
+
+        Args:
+            data: A result of `plain`.
+        """
+        try:
+            positional, keywords = data
+            return ArgumentForm(tuple([_read(part, 0) for part in positional]),
+                                tuple([(_name(name), _read(part, 0)) for name, part in keywords]))
+        except (TypeError, ValueError):
+            return None
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs the arguments consist of."""
+        return sum(_inputs(part) for part in self._parts())
+
+    @property
+    def unknown(self) -> str:
+        """The first type of which the form of a value is not known, '' if there is none."""
+        return next((name for part in self._parts() if (name := _unknown(part))), '')
+
+    def arguments(self, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments that inputs make up.
+
+        Args:
+            inputs: The inputs.
+
+        Raises:
+            ValueError: They are more or less than the form has, or a type is not known.
+        """
+        if len(inputs) != self.inputs:
+            raise ValueError(f'{len(inputs)} inputs, and the arguments have {self.inputs}')
+        return ([_filled(part, inputs) for part in self.positional],
+                {name: _filled(part, inputs) for name, part in self.keywords})
+
+    def bind(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of inputs that calls one with the arguments that they make up.
+
+        Args:
+            function: Called with the arguments.
+        """
+        def called(*inputs: Any) -> Any:
+            positional, keywords = self.arguments(inputs)
+            return function(*positional, **keywords)
+        return update_wrapper(called, function, updated=())
+
+    def inputs_of(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+        """The inputs that arguments of this form consist of.
+
+        Args:
+            positional, keywords: The arguments.
+
+        Raises:
+            ValueError: They have another form; the message says where.
+        """
+        found: dict[int, Any] = {}
+        for place, (part, value) in enumerate(zip(self.positional, positional, strict=True)):
+            _collect(part, value, f'argument {place + 1}', found)
+        for name, part in self.keywords:
+            _collect(part, keywords[name], name, found)
+        return [found[place] for place in sorted(found)]
+
+    def text(self, inputs: Sequence[str]) -> str:
+        """The arguments of a call in Python.
+
+        Args:
+            inputs: An expression for each input.
+        """
+        return ', '.join([*[_text(part, inputs) for part in self.positional],
+                          *[f'{name}={_text(part, inputs)}' if name.isidentifier() else f'**{{{name!r}: {_text(part, inputs)}}}'
+                            for name, part in self.keywords]])
+
+    def beginning(self, inputs: int) -> ArgumentForm:
+        """The form without what comes after the first inputs: a smaller batch.
+
+        Args:
+            inputs: How many inputs it has.
+        """
+        cut = [(name, one) for name, part in self.keywords if (one := _beginning(part, inputs)) is not None]
+        return ArgumentForm(tuple([one for part in self.positional if (one := _beginning(part, inputs)) is not None]),
+                            tuple(cut))
+
+    def _parts(self) -> list[Part]:
+        return [*self.positional, *[part for _, part in self.keywords]]
+
+
+def _part(value: Any, place_of: Callable[[Any], int | None], depth: int) -> Part:
+    place = place_of(value)
+    if place is not None:
+        return Part('input', place) if place < _MOST_INPUTS else Part('unknown', f'value after {_MOST_INPUTS:,} others')
+    kind = type(value)
+    if _is_constant(value):
+        return Part('constant', value)
+    if kind in (list, tuple) and depth < _DEEPEST:
+        return Part(kind.__name__, tuple([_part(one, place_of, depth + 1) for one in value]))
+    if kind is dict and depth < _DEEPEST and all(map(_is_constant, value)):
+        return Part('dict', tuple([(key, _part(one, place_of, depth + 1)) for key, one in value.items()]))
+    return Part('unknown', f'{kind.__module__}.{kind.__qualname__}')
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether a log can hold a value as it is."""
+    kind = type(value)
+    return value is None or kind in (bool, float) or (kind is int and -1 << 63 <= value < 1 << 63) or (
+        kind is str and len(value) <= _LONGEST_TEXT)
+
+
+def _plain(part: Part) -> list[Any]:
+    if part.kind in _CONTAINERS:
+        return [part.kind, [_plain(one) for one in part.content]]
+    if part.kind == 'dict':
+        return [part.kind, [[key, _plain(one)] for key, one in part.content]]
+    return [part.kind, part.content]
+
+
+def _read(data: Any, depth: int) -> Part:
+    kind, content = data
+    if depth > _DEEPEST + 1:
+        raise ValueError('nested too deeply')
+    if kind in _CONTAINERS:
+        return Part(kind, tuple([_read(one, depth + 1) for one in content]))
+    if kind == 'dict':
+        if not all(_is_constant(key) for key, _ in content):
+            raise ValueError('a key that is no constant')
+        return Part(kind, tuple([(key, _read(one, depth + 1)) for key, one in content]))
+    if (kind == 'input' and type(content) is int and content >= 0) or (kind == 'constant' and _is_constant(content)) \
+            or (kind == 'unknown' and isinstance(content, str)):
+        return Part(kind, content)
+    raise ValueError(f'a part of kind {kind!r}')
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError('a keyword that is no text')
+    return name
+
+
+def _elements(part: Part) -> Sequence[Part]:
+    if part.kind in _CONTAINERS:
+        return part.content  # type: ignore[no-any-return]
+    return [one for _, one in part.content] if part.kind == 'dict' else ()
+
+
+def _inputs(part: Part) -> int:
+    return 1 if part.kind == 'input' else sum(map(_inputs, _elements(part)))
+
+
+def _unknown(part: Part) -> str:
+    return part.content if part.kind == 'unknown' else next(filter(None, map(_unknown, _elements(part))), '')
+
+
+def _filled(part: Part, inputs: Sequence[Any]) -> Any:
+    if part.kind == 'input':
+        return inputs[part.content]
+    if part.kind == 'constant':
+        return part.content
+    if part.kind == 'dict':
+        return {key: _filled(one, inputs) for key, one in part.content}
+    if part.kind == 'unknown':
+        raise ValueError(f'the form of a {part.content} is not known')
+    return _CONTAINERS[part.kind]([_filled(one, inputs) for one in part.content])
+
+
+def _collect(part: Part, value: Any, where: str, found: dict[int, Any]) -> None:
+    if part.kind == 'input':
+        found[part.content] = value
+        return
+    elements = _elements(part)
+    if not elements:
+        return
+    if type(value).__name__ != part.kind or len(value) != len(elements):
+        raise ValueError(f'{where} is now a {type(value).__name__}{f" of {len(value)}" if hasattr(value, "__len__") else ""}, '
+                         f'and was a {part.kind} of {len(elements)}')
+    keys = [key for key, _ in part.content] if part.kind == 'dict' else range(len(elements))
+    for key, one in zip(keys, elements, strict=True):
+        if part.kind == 'dict' and key not in value:
+            raise ValueError(f'{where} has no {key!r} any more')
+        _collect(one, value[key], f'{where}[{key!r}]', found)
+
+
+def _text(part: Part, inputs: Sequence[str]) -> str:
+    if part.kind == 'input':
+        return inputs[part.content]
+    if part.kind == 'dict':
+        return '{' + ', '.join([f'{key!r}: {_text(one, inputs)}' for key, one in part.content]) + '}'
+    if part.kind in _CONTAINERS:
+        inner = ', '.join([_text(one, inputs) for one in part.content])
+        return f'[{inner}]' if part.kind == 'list' else f'({inner}{"," * (len(part.content) == 1)})'
+    return _constant(part.content)
+
+
+def _constant(value: Any) -> str:
+    """A constant in Python; inf and nan have no literal."""
+    return f"float('{value}')" if isinstance(value, float) and repr(value).lstrip('-') in ('inf', 'nan') else repr(value)
+
+
+def _beginning(part: Part, inputs: int) -> Part | None:
+    """None of a part that consists of later inputs alone."""
+    if part.kind == 'input':
+        return part if part.content < inputs else None
+    if not _inputs(part):
+        return part
+    if part.kind == 'dict':
+        pairs = tuple([(key, cut) for key, one in part.content if (cut := _beginning(one, inputs)) is not None])
+        return Part(part.kind, pairs) if pairs else None
+    elements = tuple([cut for one in part.content if (cut := _beginning(one, inputs)) is not None])
+    return Part(part.kind, elements) if elements else None
