@@ -1,14 +1,19 @@
 """Form of nested arguments: how the inputs of a call make up the arguments of its function. Plain data, for traces."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 _MOST_INPUTS = 4096
 _DEEPEST = 32
 _LONGEST_TEXT = 4096
+ARGUMENT_FORM = 'argument_form'
+"""The attribute of a site, also in traces, that has the form as plain data; an empty list if it is not known."""
+INPUTS = 'input', 'number', 'array'
 _CONTAINERS = {'list': list, 'tuple': tuple}
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 """Positional ones, and those by name."""
@@ -28,7 +33,8 @@ class Part(NamedTuple):
     """An argument, or an element of one.
 
     Attributes:
-        kind: 'input', 'constant', 'list', 'tuple', 'dict', or 'unknown' of any other type.
+        kind: 'input', as its framework has it; 'number' of Python, or 'array' of NumPy, as an input; 'constant'; 'list',
+            'tuple', 'dict'; 'unknown' of any other type.
         content: Place of the input; value of the constant; parts; pairs of a key and a part; name of the type.
     """
 
@@ -49,15 +55,15 @@ class ArgumentForm:
     keywords: tuple[tuple[str, Part], ...]
 
     @staticmethod
-    def of(positional: Sequence[Any], keywords: Mapping[str, Any], place_of: Callable[[Any], int | None]) -> ArgumentForm:
+    def of(positional: Sequence[Any], keywords: Mapping[str, Any], input_of: Callable[[Any], Part | None]) -> ArgumentForm:
         """The form of arguments.
 
         Args:
             positional, keywords: With a stand-in for each input.
-            place_of: The place of the input that a value stands for; None of any other value.
+            input_of: The input that a value stands for; None of any other value.
         """
-        return ArgumentForm(tuple([_part(value, place_of, 0) for value in positional]),
-                            tuple([(name, _part(value, place_of, 0)) for name, value in keywords.items()]))
+        return ArgumentForm(tuple([_part(value, input_of, 0) for value in positional]),
+                            tuple([(name, _part(value, input_of, 0)) for name, value in keywords.items()]))
 
     def plain(self) -> list[Any]:
         """Lists and constants, for `read`."""
@@ -72,10 +78,18 @@ class ArgumentForm:
         """
         try:
             positional, keywords = data
-            return ArgumentForm(tuple([_read(part, 0) for part in positional]),
+            form = ArgumentForm(tuple([_read(part, 0) for part in positional]),
                                 tuple([(_name(name), _read(part, 0)) for name, part in keywords]))
+            places = sorted(part.content for top in form._parts() for part in _input_parts(top))
+            return form if places == list(range(len(places))) else None
         except (TypeError, ValueError):
             return None
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each input, one of `INPUTS`."""
+        found = sorted((part.content, part.kind) for top in self._parts() for part in _input_parts(top))
+        return [kind for _, kind in found]
 
     @property
     def inputs(self) -> int:
@@ -112,20 +126,18 @@ class ArgumentForm:
             return function(*positional, **keywords)
         return update_wrapper(called, function, updated=())
 
-    def inputs_of(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+    def inputs_of(self, arguments: Mapping[str, Any]) -> list[Any]:
         """The inputs that arguments of this form consist of.
 
         Args:
-            positional, keywords: The arguments.
+            arguments: The arguments in order, by any names.
 
         Raises:
             ValueError: They have another form; the message says where.
         """
         found: dict[int, Any] = {}
-        for place, (part, value) in enumerate(zip(self.positional, positional, strict=True)):
-            _collect(part, value, f'argument {place + 1}', found)
-        for name, part in self.keywords:
-            _collect(part, keywords[name], name, found)
+        for part, (name, value) in zip(self._parts(), arguments.items(), strict=True):
+            _collect(part, value, name, found)
         return [found[place] for place in sorted(found)]
 
     def text(self, inputs: Sequence[str]) -> str:
@@ -135,8 +147,7 @@ class ArgumentForm:
             inputs: An expression for each input.
         """
         return ', '.join([*[_text(part, inputs) for part in self.positional],
-                          *[f'{name}={_text(part, inputs)}' if name.isidentifier() else f'**{{{name!r}: {_text(part, inputs)}}}'
-                            for name, part in self.keywords]])
+                          *[f'{name}={_text(part, inputs)}' for name, part in self.keywords]])
 
     def beginning(self, inputs: int) -> ArgumentForm:
         """The form without what comes after the first inputs: a smaller batch.
@@ -152,17 +163,17 @@ class ArgumentForm:
         return [*self.positional, *[part for _, part in self.keywords]]
 
 
-def _part(value: Any, place_of: Callable[[Any], int | None], depth: int) -> Part:
-    place = place_of(value)
-    if place is not None:
-        return Part('input', place) if place < _MOST_INPUTS else Part('unknown', f'value after {_MOST_INPUTS:,} others')
+def _part(value: Any, input_of: Callable[[Any], Part | None], depth: int) -> Part:
+    one = input_of(value)
+    if one is not None:
+        return one if one.content < _MOST_INPUTS else Part('unknown', f'value after {_MOST_INPUTS:,} others')
     kind = type(value)
     if _is_constant(value):
         return Part('constant', value)
     if kind in (list, tuple) and depth < _DEEPEST:
-        return Part(kind.__name__, tuple([_part(one, place_of, depth + 1) for one in value]))
+        return Part(kind.__name__, tuple([_part(one, input_of, depth + 1) for one in value]))
     if kind is dict and depth < _DEEPEST and all(map(_is_constant, value)):
-        return Part('dict', tuple([(key, _part(one, place_of, depth + 1)) for key, one in value.items()]))
+        return Part('dict', tuple([(key, _part(one, input_of, depth + 1)) for key, one in value.items()]))
     return Part('unknown', f'{kind.__module__}.{kind.__qualname__}')
 
 
@@ -191,15 +202,15 @@ def _read(data: Any, depth: int) -> Part:
         if not all(_is_constant(key) for key, _ in content):
             raise ValueError('a key that is no constant')
         return Part(kind, tuple([(key, _read(one, depth + 1)) for key, one in content]))
-    if (kind == 'input' and type(content) is int and content >= 0) or (kind == 'constant' and _is_constant(content)) \
+    if (kind in INPUTS and type(content) is int and content >= 0) or (kind == 'constant' and _is_constant(content)) \
             or (kind == 'unknown' and isinstance(content, str)):
         return Part(kind, content)
     raise ValueError(f'a part of kind {kind!r}')
 
 
 def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise TypeError('a keyword that is no text')
+    if not (isinstance(name, str) and name.isidentifier()):
+        raise ValueError('a keyword that is no name')
     return name
 
 
@@ -209,8 +220,15 @@ def _elements(part: Part) -> Sequence[Part]:
     return [one for _, one in part.content] if part.kind == 'dict' else ()
 
 
+def _input_parts(part: Part) -> Iterator[Part]:
+    if part.kind in INPUTS:
+        yield part
+    for one in _elements(part):
+        yield from _input_parts(one)
+
+
 def _inputs(part: Part) -> int:
-    return 1 if part.kind == 'input' else sum(map(_inputs, _elements(part)))
+    return 1 if part.kind in INPUTS else sum(map(_inputs, _elements(part)))
 
 
 def _unknown(part: Part) -> str:
@@ -218,8 +236,9 @@ def _unknown(part: Part) -> str:
 
 
 def _filled(part: Part, inputs: Sequence[Any]) -> Any:
-    if part.kind == 'input':
-        return inputs[part.content]
+    if part.kind in INPUTS:
+        value = inputs[part.content]
+        return value if part.kind == 'input' else value.item() if part.kind == 'number' else np.asarray(value)[()]
     if part.kind == 'constant':
         return part.content
     if part.kind == 'dict':
@@ -230,15 +249,15 @@ def _filled(part: Part, inputs: Sequence[Any]) -> Any:
 
 
 def _collect(part: Part, value: Any, where: str, found: dict[int, Any]) -> None:
-    if part.kind == 'input':
+    if part.kind in INPUTS:
         found[part.content] = value
         return
     elements = _elements(part)
     if not elements:
         return
     if type(value).__name__ != part.kind or len(value) != len(elements):
-        raise ValueError(f'{where} is now a {type(value).__name__}{f" of {len(value)}" if hasattr(value, "__len__") else ""}, '
-                         f'and was a {part.kind} of {len(elements)}')
+        now = f'{type(value).__name__} of {len(value)}' if hasattr(value, '__len__') else type(value).__name__
+        raise ValueError(f'{where} was a {part.kind} of {len(elements)}, and is now {now}')
     keys = [key for key, _ in part.content] if part.kind == 'dict' else range(len(elements))
     for key, one in zip(keys, elements, strict=True):
         if part.kind == 'dict' and key not in value:
@@ -247,10 +266,10 @@ def _collect(part: Part, value: Any, where: str, found: dict[int, Any]) -> None:
 
 
 def _text(part: Part, inputs: Sequence[str]) -> str:
-    if part.kind == 'input':
-        return inputs[part.content]
+    if part.kind in INPUTS:
+        return str(inputs[part.content])
     if part.kind == 'dict':
-        return '{' + ', '.join([f'{key!r}: {_text(one, inputs)}' for key, one in part.content]) + '}'
+        return '{' + ', '.join([f'{_constant(key)}: {_text(one, inputs)}' for key, one in part.content]) + '}'
     if part.kind in _CONTAINERS:
         inner = ', '.join([_text(one, inputs) for one in part.content])
         return f'[{inner}]' if part.kind == 'list' else f'({inner}{"," * (len(part.content) == 1)})'
@@ -264,7 +283,7 @@ def _constant(value: Any) -> str:
 
 def _beginning(part: Part, inputs: int) -> Part | None:
     """None of a part that consists of later inputs alone."""
-    if part.kind == 'input':
+    if part.kind in INPUTS:
         return part if part.content < inputs else None
     if not _inputs(part):
         return part

@@ -75,6 +75,9 @@ class Host(Protocol):
             ValueError: The array's shape or dtype cannot stand in for `like`.
         """
 
+    def new_context(self) -> Any:
+        """What the function of a site with the trait `takes_context` gets before its inputs, in a repeated call."""
+
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
         """Call the site's function outside of any run and past all hooks, with the same conversions as in one.
 

@@ -5,6 +5,20 @@ import importlib
 from typing import Any, NamedTuple
 
 
+class TensorCode(NamedTuple):
+    """Code that makes tensors.
+
+    Attributes:
+        statement: Imports what makes them.
+        make: Makes one of an array: 'tf.constant'.
+        op_types: Of the calls whose functions get tensors, while others get arrays; none if all do.
+    """
+
+    statement: str
+    make: str
+    op_types: tuple[str, ...] = ()
+
+
 class Framework(NamedTuple):                    # `import dataclasses` takes 5 ms
     """Names of a framework, of its files and classes, and of the modules of its host.
 
@@ -17,7 +31,7 @@ class Framework(NamedTuple):                    # `import dataclasses` takes 5 m
         attachment: Module and class that installs the hooks, with a dot between.
         doctor: Module with the host's `DOCTOR`.
         results: Module with `RESULT_SOURCES` and `leaves`, for `pyfuncdbg verify`.
-        tensor_import: Statement by which a test imports what makes tensors.
+        tensor_code: How a generated test makes tensors for a function of the program.
         fuses_ops: Whether unwatched code computes several ops in one go, so that watched ops may differ in the last bits.
         called_kinds: Classes, with their modules, whose objects' calls are runs.
     """
@@ -29,7 +43,7 @@ class Framework(NamedTuple):                    # `import dataclasses` takes 5 m
     attachment: str
     doctor: str
     results: str
-    tensor_import: str
+    tensor_code: TensorCode
     fuses_ops: bool
     called_kinds: tuple[str, ...] = ()
 

@@ -144,6 +144,10 @@ class TensorFlowHost:
             own = np.array(value) if isinstance(value, np.ndarray) else value
             return self._parts.ops.convert_to_tensor(own, dtype=dtype)
 
+    def new_context(self) -> Any:
+        """No function of it takes one."""
+        return None
+
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
         """Call a site's function outside of any run; no hook sees it.
 

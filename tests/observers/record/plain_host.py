@@ -26,6 +26,9 @@ class PlainHost:
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
         return array.copy()
 
+    def new_context(self) -> Any:
+        return None
+
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
         assert site.function is not None
         return site.function(*inputs)

@@ -5,7 +5,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.argument_form import ArgumentForm, Arguments
+from pyfuncdbg.hooks.argument_form import ArgumentForm, Arguments, Part
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.user_function import closure_variable
 
@@ -36,7 +36,8 @@ class FlatArguments:
             positional, keywords = self.arguments([_Place(place) for place in range(len(self.names))])
         except Exception:                       # a class of the program that takes no other leaf
             return None
-        return ArgumentForm.of(positional, keywords, lambda value: value.number if type(value) is _Place else None)
+        return ArgumentForm.of(positional, keywords,
+                               lambda value: Part('input', value.number) if type(value) is _Place else None)
 
 
 class BreakpointVariables:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from types import CodeType, FrameType
+from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.own_files import is_machinery
@@ -21,13 +22,15 @@ class LoaderFunction(CalledFunction):
     A forked worker has that line on its stack, below what has forked it; in a process that starts afresh there is none.
     """
 
-    def site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool = False) -> CallSite:
+    def site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool = False,
+             form: list[Any] | None = None) -> CallSite:
         """The site of a call, as `CalledFunction.site`.
 
         Args:
             frame: Any frame on the stack of the call.
             layout: That of the arguments; None if they are not nested.
             recomputes: Whether PyTorch repeats the call for a backward pass.
+            form: That of arguments which are not nested.
         """
         while frame is not None:
             between = _codes.get(frame.f_code)
@@ -36,7 +39,7 @@ class LoaderFunction(CalledFunction):
             if not between:
                 break
             frame = frame.f_back
-        return super().site(frame, layout, recomputes)
+        return super().site(frame, layout, recomputes, form)
 
 
 def _is_between(frame: FrameType) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from types import FrameType, FunctionType
 from typing import Any
 
+from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.call_frames import code_of
 from pyfuncdbg.hooks.host import Host
@@ -73,31 +74,36 @@ class CalledFunction:
             return ()
         return tuple([one.name for one in formal if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)])
 
-    def site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool = False) -> CallSite:
+    def site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool = False,
+             form: list[Any] | None = None) -> CallSite:
         """The site of a call that the program makes in this frame or one outside of it.
 
         Args:
             frame: Any frame on the stack of the call.
             layout: That of the arguments; None if they are not nested.
             recomputes: Whether PyTorch repeats the call for a backward pass.
+            form: That of arguments which are not nested, if some are no tensors: one of the lists of `form_of_values`.
         """
         line = outside_machinery(frame)
-        key = (line.f_code, line.f_lasti, layout, recomputes) if line is not None else (None, 0, layout, recomputes)
+        key = (*((line.f_code, line.f_lasti) if line is not None else (None, 0)), layout, recomputes, id(form))
         site = self._sites.get(key)
         if site is None:
             if len(self._sites) > _MOST_PLACES:
                 self._sites.clear()
-            site = self._sites[key] = self._new_site(line, layout, recomputes)
+            site = self._sites[key] = self._new_site(line, layout, recomputes, form)
         return site
 
-    def _new_site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool) -> CallSite:
+    def _new_site(self, frame: FrameType | None, layout: NestedArguments | None, recomputes: bool,
+                  form: list[Any] | None) -> CallSite:
         where = place_of(frame)[:2] if frame is not None else ('', 0)
         names = layout.names if layout is not None else ()
-        key = self.op_type, self.name, code_number(self._code), *where, recomputes
+        key = self.op_type, self.name, code_number(self._code), *where, recomputes, id(form)
         place = _place(key, layout) or self._new_place(key, layout)
         attrs: dict[str, Any] = {**self._attrs, 'recomputed': True} if recomputes else {**self._attrs}
         if layout is not None:
             attrs['_arguments'] = layout
+        elif form is not None:
+            attrs[ARGUMENT_FORM] = form
         if self._call_again is not None:
             attrs['_call'] = partial(self._call_again, layout)
         if self._replaceable:

@@ -1,14 +1,21 @@
 """Nested arguments of a function as a flat list of inputs, and back. On the thread of the call."""
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from pyfuncdbg.hooks.argument_form import ArgumentForm
+import numpy as np
+
+from pyfuncdbg.hooks.argument_form import ArgumentForm, Part
 
 NESTED = frozenset((list, tuple, dict))
 """Types whose elements are inputs of their own."""
 _DEEPEST = 8
+_kinds: dict[type, str] = {}
+"""Kind of an input of a type, one of `argument_form.INPUTS`."""
+_forms: dict[tuple[type, ...], list[Any] | None] = {}
 _MOST_LEAVES = 512
 """Inputs of one call; of arguments with more leaves each is one input: a value costs 2 µs."""
 
@@ -34,10 +41,9 @@ class NestedArguments:
 
     def form(self) -> ArgumentForm:
         """Structure and types of the arguments."""
-        places = iter([_Place(place) for place in range(len(self.names))])
-        return ArgumentForm.of([_filled(shape, places) for shape in self._positional],
-                               {name: _filled(shape, places) for name, shape in self._keywords.items()},
-                               lambda value: value.place if type(value) is _Place else None)
+        places = itertools.count()
+        return ArgumentForm(tuple([_part(shape, places) for shape in self._positional]),
+                            tuple([(name, _part(shape, places)) for name, shape in self._keywords.items()]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NestedArguments) and self.names == other.names and (
@@ -73,17 +79,12 @@ def _whole_arguments(args: Sequence[Any], kwargs: Mapping[str, Any],
     if not kwargs:
         return None, list(args)
     names = [parameters[i] if i < len(parameters) else f'in{i}' for i in range(len(args))]
-    layout = NestedArguments((_LEAF,) * len(args), dict.fromkeys(kwargs, _LEAF), [*names, *kwargs])
+    layout = NestedArguments(tuple([_kind_of(type(value)) for value in args]), {
+        name: _kind_of(type(value)) for name, value in kwargs.items()}, [*names, *kwargs])
     return layout, [*args, *kwargs.values()]
 
 
-_LEAF = None
 
-
-class _Place(NamedTuple):
-    """Stands for an input."""
-
-    place: int
 
 
 def _shape(value: Any, name: str, inputs: list[Any], names: list[str], depth: int) -> Any:
@@ -92,15 +93,54 @@ def _shape(value: Any, name: str, inputs: list[Any], names: list[str], depth: in
     if kind not in NESTED or depth > _DEEPEST or len(inputs) > _MOST_LEAVES:
         inputs.append(value)
         names.append(name)
-        return _LEAF
+        return _kinds.get(kind) or _kind_of(kind)
     if kind is dict:
         return kind, tuple([(key, _shape(part, f'{name}[{key!r}]', inputs, names, depth + 1))
                             for key, part in value.items()])
     return kind, tuple([_shape(part, f'{name}[{i}]', inputs, names, depth + 1) for i, part in enumerate(value)])
 
 
+def _kind_of(kind: type) -> str:
+    found = _kinds[kind] = 'number' if kind in (int, float, bool, complex) else (
+        'array' if issubclass(kind, np.ndarray | np.generic) else 'input')
+    return found
+
+
+def _part(shape: Any, places: Iterator[int]) -> Part:
+    if type(shape) is str:
+        return Part(shape, next(places))
+    kind, parts = shape
+    if kind is dict:
+        return Part('dict', tuple([(key, _part(part, places)) for key, part in parts]))
+    return Part(kind.__name__, tuple([_part(part, places) for part in parts]))
+
+
+def form_of_values(args: Sequence[Any]) -> list[Any] | None:
+    """The form of arguments that are not nested, as plain data; None if each is a tensor or an object.
+
+    Args:
+        args: The arguments.
+    """
+    types = tuple(map(type, args))
+    try:
+        return _forms[types]
+    except KeyError:
+        if len(_forms) > _MOST_LEAVES:
+            _forms.clear()
+        form = _forms[types] = _form_of_kinds(tuple([_kind_of(kind) for kind in types]))
+        return form
+
+
+@functools.cache
+def _form_of_kinds(kinds: Sequence[str]) -> list[Any] | None:
+    """One list for the same kinds: it is told by its id."""
+    if set(kinds) <= {'input'}:
+        return None
+    return ArgumentForm(tuple([Part(kind, place) for place, kind in enumerate(kinds)]), ()).plain()
+
+
 def _filled(shape: Any, inputs: Iterator[Any]) -> Any:
-    if shape is _LEAF:
+    if type(shape) is str:
         return next(inputs)
     kind, parts = shape
     if kind is dict:

@@ -17,7 +17,7 @@ from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.watched_calls import describe_by_inputs
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
-from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments, flatten
+from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments, flatten, form_of_values
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -95,7 +95,8 @@ class PythonCalls:
         run = self._runs.current()
         layout, inputs = flatten(args, kwargs, called.parameters if kwargs or args else ())
         frame = sys._getframe(1)
-        site = called.site(frame, layout, run.kind == 'backward' and is_recomputing(frame))
+        site = called.site(frame, layout, run.kind == 'backward' and is_recomputing(frame),
+                           form_of_values(inputs) if layout is None else None)
         if hooks.is_ignored(site) and run.aborted is None:
             next(site.counter)
             return call_unwatched(run, original if not kwargs else partial(original, **kwargs), *args)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hosts.torch.context_argument import with_context
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -17,13 +16,11 @@ def install_replay(parts: TorchParts, host: TorchHost) -> None:
                     is_gradient: bool) -> CallSite:
         if is_gradient or op_type.endswith(BACKWARD):
             raise ValueError('what forward had kept for backward is not in a trace')
-        plain = with_context(function)
 
         def again(inputs: list[Any]) -> Sequence[Any]:
             tensors = [host.tensor_like(value) for value in inputs]
-            context = [parts.functions.FunctionCtx()] if plain is not function else []
             with parts.torch.no_grad():
-                result = plain(*context, *tensors)
+                result = function(*tensors)
             return list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
         return CallSite(op_type, op_type, 'python', host, function=function, attrs={'_call': again})
     host.replay_site = replay_site

@@ -93,6 +93,9 @@ class _Frames:
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
         raise ValueError('the values of a line are read-only')
 
+    def new_context(self) -> Any:
+        return None
+
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
         raise ValueError(f'{site.name} is a line: it cannot be called')
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM, ArgumentForm
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.generator_end import SOURCE
@@ -32,6 +33,8 @@ FINISHED = ("a finished trace holds no function. Run the program, stop after the
             "and 'health --line {label}'")
 GONE = ('the program keeps its function no longer (a lambda or an inner function that was made for that call). Ask at a '
         'stop inside or after the call: `break {spec} --after-call`')
+_LAYOUT = '_arguments'
+"""Attribute that older versions recorded of a site with nested arguments: no more than that they are."""
 GRAPH_GONE = 'the graph of the program is gone. Type this at a stop, while the graph exists'
 
 
@@ -93,6 +96,25 @@ def recorded_inputs(call: CallRecord) -> list[np.ndarray]:
             raise CommandError(f'call #{call.number} {call.label} cannot be repeated: its input {i} {tensor.name} was not '
                                f"kept in full{why}; record with level='full', or a larger full_limit") from None
     return arrays
+
+
+def argument_form(call: CallRecord) -> ArgumentForm | None:
+    """How a call's inputs make up the arguments of its function; None where each is an argument, as its framework has it.
+
+    Raises:
+        CommandError: They are nested, and the trace does not hold how.
+    """
+    attrs = call.site.attrs
+    if ARGUMENT_FORM not in attrs and _LAYOUT not in attrs:
+        return None
+    form = ArgumentForm.read(attrs.get(ARGUMENT_FORM))
+    if form is not None:
+        form = form.beginning(len(call.inputs))
+        if not form.unknown and form.inputs == len(call.inputs):
+            return form
+    which = f'a {form.unknown}' if form is not None and form.unknown else 'nested arguments'
+    raise CommandError(f'call #{call.number} {call.label} cannot be made again: its function gets {which}, and a trace does '
+                       'not hold how that is made. Repeat it at a stop of the program')
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def change_inputs(statements: str, function: Callable[..., Any], arrays: Sequenc
     changed = [space[name] for name in names]
     if form is not None:
         try:
-            changed = form.inputs_of(changed[:len(positional)], dict(zip(keywords, changed[len(positional):], strict=True)))
+            changed = form.inputs_of(dict(zip(names, changed, strict=True)))
         except ValueError as error:
             raise CommandError(f'--change {statements!r}: {error}: the values may change, not how they are nested') from None
         names = [f'inputs[{place}]' for place in range(len(arrays))]

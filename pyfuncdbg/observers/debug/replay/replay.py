@@ -11,20 +11,25 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
-from types import CodeType
+from types import CodeType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, RunAborted
-from pyfuncdbg.hooks.argument_form import ArgumentForm
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import invoke
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.observers.debug.comparison.divergence import SourceDifference
-from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, array_of, recorded_inputs, repeat_calls
+from pyfuncdbg.observers.debug.gradients.call_again import (
+    RepeatedResult,
+    argument_form,
+    array_of,
+    recorded_inputs,
+    repeat_calls,
+)
 from pyfuncdbg.observers.debug.gradients.gradient_check import forward_call
 from pyfuncdbg.observers.debug.replay.changed_inputs import change_inputs
 from pyfuncdbg.observers.debug.replay.function_source import current_source
@@ -39,15 +44,10 @@ from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.index.state_records import CallState
 from pyfuncdbg.observers.record.log.program_environment import process_versions
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
-from pyfuncdbg.observers.record.snapshots.site_notes import ARGUMENT_FORM
 from pyfuncdbg.observers.record.trace import Trace
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.debugger import Debugger
-
-_LAYOUT = '_arguments'
-"""Attribute that older versions recorded of a site with nested arguments: no more than that they are."""
-
 
 class ReplayObserver(Protocol):
     """Observes an execution, on its thread."""
@@ -87,7 +87,7 @@ class Replayer:
         forward = _forward_call(trace, call)
         self._forward = forward if forward is not None else call
         _require_replayable(self._forward)
-        self._form = _argument_form(self._forward)
+        self._form = argument_form(self._forward)
         self._arrays: list[Any] = [*recorded_inputs(self._forward)]
         if forward is not None:
             seeds = call.inputs[:len(forward.outputs)]
@@ -145,6 +145,8 @@ class Replayer:
         if function is MISSING or not callable(function):
             why = self.maker.missing.get('the function', 'it is no function')
             raise CommandError(f'{site.function} cannot be made again: {why}')
+        if self._forward.site.traits.takes_context and isinstance(function, MethodType):
+            function = MethodType(function.__func__, self._host.new_context())
         called = watch(function)
         replay_site = self._site_of(called if self._form is None else self._form.bind(called))
         replay_site.function = function
@@ -316,25 +318,6 @@ def _require_replayable(call: CallRecord) -> None:
         raise CommandError(f'call #{call.number} {call.label} is {what}: replay takes a call of a Python function{forward}')
     if source := call.site.attrs.get(SOURCE):
         raise CommandError(f'call #{call.number} {call.label} cannot be replayed: {element_refusal(str(source))}')
-
-
-def _argument_form(call: CallRecord) -> ArgumentForm | None:
-    """How the inputs make up nested arguments; None where each is an argument.
-
-    Raises:
-        CommandError: The trace does not hold it.
-    """
-    attrs = call.site.attrs
-    if ARGUMENT_FORM not in attrs and _LAYOUT not in attrs:
-        return None
-    form = ArgumentForm.read(attrs.get(ARGUMENT_FORM))
-    if form is not None:
-        form = form.beginning(len(call.inputs))
-        if not form.unknown and form.inputs == len(call.inputs):
-            return form
-    which = f'a {form.unknown}' if form is not None and form.unknown else 'nested arguments'
-    raise CommandError(f'call #{call.number} {call.label} cannot be replayed: its function gets {which}, whose form is not in '
-                       f'a trace. Replay it at a stop of the program')
 
 
 def _live_code(trace: Trace, call: CallRecord) -> CodeType | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.argument_form import ArgumentLayout
+from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM, ArgumentLayout
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.graph_context import RETURNED, SURROUNDINGS
 from pyfuncdbg.hooks.patched_code import original_code, qualified_name_of
@@ -29,8 +29,6 @@ REMEMBERED = 1 << 16
 """Runs, sites and plans that a recorder remembers to have announced."""
 TRAITS = '_traits'
 """The attribute under which a trace keeps the names of a site's traits."""
-ARGUMENT_FORM = 'argument_form'
-"""The attribute under which it keeps the form of nested arguments; an empty one if that is not known."""
 _OBJECTS = ('_arguments', '_call', '_remake', '_replace', '_py_', '_stop_', SURROUNDINGS)
 """Attributes that are no data: what a host keeps at a site to call it again."""
 
@@ -42,8 +40,8 @@ class SiteNote:
         site: The site.
     """
 
-    __slots__ = ('argument_form', 'attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack',
-                 'traits')
+    __slots__ = ('argument_form', 'attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type',
+                 'outputs', 'stack', 'traits')
 
     def __init__(self, site: CallSite) -> None:
         self.id = site.id
@@ -60,7 +58,7 @@ class SiteNote:
         self.traits = site.traits
         self.attrs: Mapping[str, Any] = site.attrs
         layout: ArgumentLayout | None = site.attrs.get('_arguments')
-        self.argument_form = _form_of(layout) if layout is not None else None
+        self.argument_form = _form_of(layout) if layout is not None else site.attrs.get(ARGUMENT_FORM)
         if callable(read := site.attrs.get(RETURNED)):
             returned = read()
             attrs = {name: value for name, value in site.attrs.items() if name != RETURNED}

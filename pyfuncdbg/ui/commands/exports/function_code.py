@@ -18,6 +18,8 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.argument_form import ArgumentForm
+from pyfuncdbg.observers.debug.gradients.call_again import argument_form
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.local_source import candidate
 from pyfuncdbg.observers.record.sources.source_text import FileText
@@ -54,6 +56,7 @@ class FunctionCode:
         remarks: What the user should know before the function is imported.
         before: Statements before a call, which restore what the function reads of its module.
         name: Of the function, where the expression is more than that.
+        form: How the inputs make up nested arguments; None if each is an argument.
     """
 
     expression: str
@@ -67,6 +70,15 @@ class FunctionCode:
     remarks: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     name: str = ''
+    form: ArgumentForm | None = None
+
+    def call(self, inputs: Sequence[str]) -> str:
+        """The expression that calls it.
+
+        Args:
+            inputs: Expressions for the inputs.
+        """
+        return f'{self.expression}({self.form.text(inputs) if self.form is not None else ", ".join(inputs)})'
 
     @property
     def title(self) -> str:
@@ -135,15 +147,22 @@ class FunctionCodes:
         remarks = _main_remarks(site.filename, self._trace.source(site.filename)) if is_main else ()
         if remarks and self._with_source and '.' not in name:
             return self._with_recorded_source(site, function)       # importing the program would run it
-        inputs = len(call.inputs)
+        form = argument_form(call)
+        inputs = (len(call.inputs) if form is None else len(form.positional)) + site.traits.takes_context
+        keywords = [keyword for keyword, _ in form.keywords] if form is not None else []
         if function.partial is None:
-            _refuse_misfit(site, definition, inputs)
+            _refuse_misfit(site, definition, inputs, keywords)
+        elif form is not None:
+            raise CommandError(f'{one_line(site.function, 60)} was called by a partial with nested arguments, or numbers')
         first, *rest = name.split('.')
+        if site.traits.takes_context and rest:
+            rest[-1] = 'apply'                  # the framework gives the function its context
         own = self._own_name(first, (folder, module))
         imports, assignment = _import_lines(folder, module, first, own, site.filename)
         code = FunctionCode('.'.join([own, *rest]), imports, assignment,
                             '' if folder in _INSTALLED or 'site-packages' in folder else folder,
-                            parameters=_parameters(site, definition, inputs), remarks=remarks)
+                            parameters=_parameters(site, definition, inputs)[site.traits.takes_context:], remarks=remarks,
+                            form=form)
         code = self._of_partial(code, function) if function.partial is not None else _of_object(
             code, site, definition, inputs)
         return replace(self._with_object(code, function), before=tuple(self._restored(function, module)))
@@ -292,18 +311,20 @@ def _obstacle(site: SiteRecord, name: str) -> str:
     return ''
 
 
-def _refuse_misfit(site: SiteRecord, definition: _Definition, inputs: int) -> None:
-    """Where the program called it with other arguments than there are inputs, a test would call another function."""
+def _refuse_misfit(site: SiteRecord, definition: _Definition, inputs: int, keywords: Sequence[str]) -> None:
+    """Where the program called it with other arguments than are known, a test would call another function."""
     if definition.node is None:
         return
     arguments = definition.node.args
-    most = len(arguments.posonlyargs) + len(arguments.args)
-    least = most - len(arguments.defaults)
-    needs_keywords = any(default is None for default in arguments.kw_defaults)
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    most, by_name = len(names), {each.arg for each in arguments.kwonlyargs}
+    needed = {each.arg for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None}
     bound = _bound_arguments(site, definition, most, inputs)
-    if needs_keywords or inputs + bound < least or (inputs + bound > most and arguments.vararg is None):
+    missing = {*names[inputs + bound:most - len(arguments.defaults)], *needed} - set(keywords)
+    unknown = set(keywords) - {*names[inputs + bound:], *by_name} if arguments.kwarg is None else set()
+    if missing or unknown or (inputs + bound > most and arguments.vararg is None):
         raise CommandError(f'{one_line(site.function, 60)} takes other arguments than the {inputs} inputs of its call: the '
-                           'program called it by a partial, a wrapper or with nested arguments, which the trace lacks')
+                           'program called it by a partial or a wrapper, whose arguments the trace lacks')
 
 
 def _bound_arguments(site: SiteRecord, definition: _Definition, most: int, inputs: int) -> int:

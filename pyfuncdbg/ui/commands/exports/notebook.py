@@ -96,7 +96,7 @@ def _cells_of(case: RecordedCase) -> Iterator[dict[str, Any]]:
         yield _code(['import sys', *shape.function.before])
     if shape.function.object_text:
         yield _code([f'{shape.function.fixture} = {shape.function.object_text}'])
-    called = _code([f'result = {shape.function.expression}({", ".join(names)})', 'result'])
+    called = _code([f'result = {shape.function.call(names)}', 'result'])
     if shape.error:
         called['metadata'] = {'tags': ['raises-exception']}     # a run of all cells goes on behind it
     yield called
@@ -110,7 +110,8 @@ def _cells_of(case: RecordedCase) -> Iterator[dict[str, Any]]:
 
 def _input_names(function: FunctionCode, inputs: int) -> list[str]:
     """The names of the parameters; 'in0' where they are not known, or taken."""
-    names = list(function.parameters) if len(function.parameters) == inputs else [f'in{slot}' for slot in range(inputs)]
+    is_known = function.form is None and len(function.parameters) == inputs
+    names = list(function.parameters) if is_known else [f'in{slot}' for slot in range(inputs)]
     taken = {*RESERVED, function.expression.partition('.')[0], function.fixture}
     return [f'{name}_' if name in taken else name for name in names]
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hosts.interception.framework import TensorCode
 from pyfuncdbg.observers.record.dtypes import dtype_name
-from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob
 from pyfuncdbg.ui.commands.exports.function_code import FunctionCode, FunctionCodes
 from pyfuncdbg.ui.commands.exports.generated_code import sentence
 from pyfuncdbg.ui.commands.exports.value_archive import ValueArchive, ValueForm, stored_array, value_of
 
-GETS_TENSORS = 'EagerPyFunc'
-"""The op type whose function gets tensors; that of others gets arrays."""
+_OWN_TENSORS = TensorCode('from pyfuncdbg import tf', 'tf.constant', ('EagerPyFunc',))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class CaseValues:
 
     Attributes:
         function: Code of the function.
-        tensors: The import that its tensors need, '' where it gets arrays.
+        tensors: How it gets tensors; None where it gets arrays.
         inputs: Arrays, strings as bytes.
         outputs: Arrays; a text for one whose values were not kept: its type and shape; None for no tensor.
         error: The exception that it raised.
@@ -78,7 +78,7 @@ class CaseValues:
     """
 
     function: FunctionCode
-    tensors: str
+    tensors: TensorCode | None
     inputs: tuple[np.ndarray, ...]
     outputs: tuple[np.ndarray | str | None, ...]
     error: ExpectedError | None
@@ -88,9 +88,15 @@ class CaseValues:
     def arguments(self) -> tuple[ValueForm, ...]:
         """Expressions for the inputs as the function gets them: tensors, arrays, scalars where there are no axes."""
         forms = [stored_array(value)[1] for value in self.inputs]
-        if self.tensors:
-            return tuple(form.around('tf.constant(') for form in forms)
-        return tuple(form if value.ndim else form.around('', '[()]') for form, value in zip(forms, self.inputs, strict=True))
+        kinds = self.function.form.kinds if self.function.form is not None else ['input'] * len(forms)
+        return tuple([self._argument(*one) for one in zip(forms, self.inputs, kinds, strict=True)])
+
+    def _argument(self, form: ValueForm, value: np.ndarray, kind: str) -> ValueForm:
+        if kind == 'number':
+            return form.around('', '.item()')
+        if kind == 'input' and self.tensors is not None:
+            return form.around(f'{self.tensors.make}(')
+        return form if value.ndim else form.around('', '[()]')
 
 
 def values_of_case(call: CallRecord, codes: FunctionCodes) -> CaseValues:
@@ -105,17 +111,18 @@ def values_of_case(call: CallRecord, codes: FunctionCodes) -> CaseValues:
     """
     _refuse_untestable(call)
     function = codes.code_for(call)
-    tensors = _tensor_import(call.site.host) if call.site.op_type == GETS_TENSORS else ''
+    tensors = _tensor_code(call.site)
     inputs = tuple(value_of(call, tensor, f'input {slot}') for slot, tensor in enumerate(call.inputs))
     error = None if call.error is None else ExpectedError(call.error.type, call.error.message)
     return CaseValues(function, tensors, inputs, () if error else tuple(map(_expected, call.outputs)), error,
                       codes.random_states(call))
 
 
-def _tensor_import(host: str) -> str:
-    """The statement that gives `tf`."""
+def _tensor_code(site: SiteRecord) -> TensorCode | None:
+    """How the function of a site gets tensors; None if it gets arrays."""
     from pyfuncdbg.hosts import FRAMEWORKS
-    return FRAMEWORKS[host].tensor_import if host in FRAMEWORKS else 'from pyfuncdbg import tf'
+    code = FRAMEWORKS[site.host].tensor_code if site.host in FRAMEWORKS else _OWN_TENSORS
+    return code if not code.op_types or site.op_type in code.op_types else None
 
 
 def stored_case(call: CallRecord, values: CaseValues, archive: ValueArchive) -> RecordedCase:
@@ -133,7 +140,8 @@ def stored_case(call: CallRecord, values: CaseValues, archive: ValueArchive) -> 
     for module, state in values.states.items():
         archive.add(f'{call.number}.{module}', state)
     error = values.error
-    shape = CaseShape(values.function, values.arguments, expected, values.tensors, tuple(values.states),
+    shape = CaseShape(values.function, values.arguments, expected,
+                      values.tensors.statement if values.tensors is not None else '', tuple(values.states),
                       error.type if error else '')
     return RecordedCase(call.number, _title(call, values), shape, error.message if error else '')
 

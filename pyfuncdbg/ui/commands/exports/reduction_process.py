@@ -84,9 +84,10 @@ def _failure_of(call: CallRecord) -> str:
 
 def _answer_of_process(folder: Path, values: CaseValues, failure: str) -> dict[str, Any]:
     function = values.function
-    arguments = ', '.join(form.text.format(repr(f'in{slot}')) for slot, form in enumerate(values.arguments))
-    job = {'folder': function.folder, 'call': f'{function.expression}({arguments})', 'failure': failure,
-           'code': '\n'.join([values.tensors, *function.imports, *function.definition]),
+    arguments = [form.text.format(repr(f'in{slot}')) for slot, form in enumerate(values.arguments)]
+    importing = [values.tensors.statement] if values.tensors is not None else []
+    job = {'folder': function.folder, 'call': function.call(arguments), 'failure': failure,
+           'code': '\n'.join([*importing, *function.imports, *function.definition]),
            'plain': [value.dtype.kind in 'biuf' and value.dtype.isbuiltin == 1 for value in values.inputs]}
     (folder / 'job.json').write_text(json.dumps(job), encoding='utf-8')
     _save(folder / 'inputs.npz', {f'in{slot}': stored_array(value)[0] for slot, value in enumerate(values.inputs)})

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.argument_form import ArgumentForm
+from pyfuncdbg.hooks.argument_form import ArgumentForm, Part
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.ops.script.structure import filled, holds_keyed, is_keyed, leaves, outlined
@@ -44,7 +44,8 @@ class ArgumentLayout:
     def form(self) -> ArgumentForm:
         """Structure and types of the arguments; of a composite, a dataclass and a mapping of the program only the type."""
         places = itertools.count()
-        return ArgumentForm.of(self.positional, self.keywords, lambda value: next(places) if value is None else None)
+        return ArgumentForm.of(self.positional, self.keywords,
+                               lambda value: Part('input', next(places)) if value is None else None)
 
 
 def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],

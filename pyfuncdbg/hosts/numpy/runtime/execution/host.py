@@ -79,6 +79,10 @@ class GraphHost:
             return EagerTensor(copy, like.dtype)
         return np.array(copy) if isinstance(like, np.ndarray) else copy
 
+    def new_context(self) -> Any:
+        """No function of it takes one."""
+        return None
+
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
         """Call a site's function outside of any run; no hook sees it.
 
