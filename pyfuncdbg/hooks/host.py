@@ -75,8 +75,12 @@ class Host(Protocol):
             ValueError: The array's shape or dtype cannot stand in for `like`.
         """
 
-    def new_context(self) -> Any:
-        """What the function of a site with the trait `takes_context` gets before its inputs, in a repeated call."""
+    def new_context(self, inputs: int) -> Any:
+        """What the function of a site with the trait `takes_context` gets before its inputs, in a repeated call.
+
+        Args:
+            inputs: How many arguments follow.
+        """
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
         """Call the site's function outside of any run and past all hooks, with the same conversions as in one.

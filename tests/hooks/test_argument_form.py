@@ -25,8 +25,14 @@ def input_of(value: Any) -> Part | None:
 _CONSTANTS = (st.none() | st.booleans() | st.integers(-1 << 63, (1 << 63) - 1) | st.text(max_size=5)
               | st.floats(allow_nan=False))
 _LEAVES = st.just('input') | _CONSTANTS.map(lambda value: ('constant', value))
-_STRUCTURES = st.recursive(_LEAVES, lambda parts: st.lists(parts, max_size=3) | st.lists(parts, max_size=3).map(tuple).filter(
-    lambda value: value[:1] != ('constant',)) | st.dictionaries(_CONSTANTS, parts, max_size=3), max_leaves=8)
+
+
+def _tuples(parts: Any) -> Any:
+    return st.lists(parts, max_size=3).map(tuple).filter(lambda value: value[:1] != ('constant',))
+
+
+_STRUCTURES = st.recursive(_LEAVES, lambda parts: st.lists(parts, max_size=3) | _tuples(parts)
+                           | st.dictionaries(_CONSTANTS, parts, max_size=3), max_leaves=8)
 
 
 def with_inputs(structure: Any, make: Any) -> Any:

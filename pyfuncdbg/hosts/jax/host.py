@@ -143,7 +143,7 @@ class JaxHost:
         jax = sys.modules['jax']
         return jax.device_put(np.array(array), jax.local_devices(backend='cpu')[0])
 
-    def new_context(self) -> Any:
+    def new_context(self, inputs: int) -> Any:
         """No function of it takes one."""
         return None
 

@@ -144,7 +144,7 @@ class TensorFlowHost:
             own = np.array(value) if isinstance(value, np.ndarray) else value
             return self._parts.ops.convert_to_tensor(own, dtype=dtype)
 
-    def new_context(self) -> Any:
+    def new_context(self, inputs: int) -> Any:
         """No function of it takes one."""
         return None
 

@@ -20,16 +20,6 @@ from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 _PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 
 
-class _NoneNeeded(Sequence[bool]):
-    """`ctx.needs_input_grad` of as many inputs as there are."""
-
-    def __getitem__(self, place: Any) -> Any:
-        return False if not isinstance(place, slice) else self
-
-    def __len__(self) -> int:
-        return 0
-
-
 class TorchHost:
     """The `Host` of PyTorch.
 
@@ -144,10 +134,10 @@ class TorchHost:
         """A tensor of an array that stands for one; any other value is given back."""
         return self.tensor(value) if isinstance(value, np.ndarray) and value.dtype != object else value
 
-    def new_context(self) -> Any:
+    def new_context(self, inputs: int) -> Any:
         """A context for `forward` of an autograd function; no input needs a gradient."""
         context = self._parts.functions.FunctionCtx()
-        context.needs_input_grad = _NoneNeeded()
+        context.needs_input_grad = (False,) * inputs
         return context
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:

@@ -146,7 +146,7 @@ class Replayer:
             why = self.maker.missing.get('the function', 'it is no function')
             raise CommandError(f'{site.function} cannot be made again: {why}')
         if self._forward.site.traits.takes_context and isinstance(function, MethodType):
-            function = MethodType(function.__func__, self._host.new_context())
+            function = MethodType(function.__func__, self._host.new_context(len(self._forward.inputs)))
         called = watch(function)
         replay_site = self._site_of(called if self._form is None else self._form.bind(called))
         replay_site.function = function
