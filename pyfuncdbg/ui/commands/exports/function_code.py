@@ -10,7 +10,6 @@ import contextlib
 import os
 import re
 import sysconfig
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -26,6 +25,16 @@ from pyfuncdbg.observers.record.sources.source_text import FileText
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.exports.held_function import HeldFunction
 from pyfuncdbg.ui.commands.exports.random_state_code import random_states
+from pyfuncdbg.ui.commands.exports.recorded_definition import (
+    RecordedDefinition,
+    bound_arguments,
+    decorators,
+    definition_of,
+    is_callable_object,
+    parameters,
+    path_in_module,
+    refuse_misfit,
+)
 from pyfuncdbg.ui.commands.exports.recorded_source import recorded_source
 from pyfuncdbg.ui.commands.exports.recorded_value import (
     UnknownValueError,
@@ -91,15 +100,6 @@ class FunctionCode:
         return self.expression, self.object_text, *self.definition, *self.before
 
 
-@dataclass(frozen=True, slots=True)
-class _Definition:
-    """The statement that defines a function, as far as its source was recorded."""
-
-    node: ast.FunctionDef | ast.AsyncFunctionDef | None = None
-    assigned: str = ''
-    """Name that a lambda of a module was assigned to."""
-
-
 class FunctionCodes:
     """The functions of one generated file: each is imported once, under a name of its own.
 
@@ -132,8 +132,8 @@ class FunctionCodes:
         site = self._site = call.site
         self._imports = []
         function = HeldFunction.of(self._trace.call_state(call.number))
-        definition = _definition_of(site)
-        name = _path_in_module(site, definition)
+        definition = definition_of(site)
+        name = path_in_module(site, definition)
         why = _obstacle(site, name)
         if why and not self._with_source:
             raise CommandError(f'{one_line(site.function, 60)} cannot be imported: {why}. --with-source puts its recorded '
@@ -151,7 +151,7 @@ class FunctionCodes:
         inputs = (len(call.inputs) if form is None else len(form.positional)) + site.traits.takes_context
         keywords = [keyword for keyword, _ in form.keywords] if form is not None else []
         if function.partial is None:
-            _refuse_misfit(site, definition, inputs, keywords)
+            refuse_misfit(site, definition, inputs, keywords)
         elif form is not None:
             raise CommandError(f'{one_line(site.function, 60)} was called by a partial with nested arguments, or numbers')
         first, *rest = name.split('.')
@@ -161,7 +161,7 @@ class FunctionCodes:
         imports, assignment = _import_lines(folder, module, first, own, site.filename)
         code = FunctionCode('.'.join([own, *rest]), imports, assignment,
                             '' if folder in _INSTALLED or 'site-packages' in folder else folder,
-                            parameters=_parameters(site, definition, inputs)[site.traits.takes_context:], remarks=remarks,
+                            parameters=parameters(site, definition, inputs)[site.traits.takes_context:], remarks=remarks,
                             form=form)
         code = self._of_partial(code, function) if function.partial is not None else _of_object(
             code, site, definition, inputs)
@@ -283,26 +283,6 @@ def _defines_only(statement: ast.stmt) -> bool:
                       | ast.Assign | ast.AnnAssign | ast.Pass)
 
 
-def _definition_of(site: SiteRecord) -> _Definition:
-    """The definition in the recorded source; an empty one where it was not recorded."""
-    try:
-        statement = ast.parse(textwrap.dedent(site.source)).body[0]
-    except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):      # a part of a line, or hostile
-        return _Definition()
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        return _Definition(statement)
-    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda) and not site.source[:1].isspace() and (
-            isinstance(target := statement.targets[0], ast.Name)):
-        return _Definition(assigned=target.id)
-    return _Definition()
-
-
-def _path_in_module(site: SiteRecord, definition: _Definition) -> str:
-    """'Model.make'; '' where no module has it under a name."""
-    name = definition.assigned if site.function == '<lambda>' else site.function
-    return name if name and all(is_name(part) for part in name.split('.')) else ''
-
-
 def _obstacle(site: SiteRecord, name: str) -> str:
     if not site.filename.endswith('.py') or _CELL.search(site.filename):
         return 'it is of no file of Python' if site.filename else 'it is not written in Python, or its module is not known'
@@ -311,59 +291,15 @@ def _obstacle(site: SiteRecord, name: str) -> str:
     return ''
 
 
-def _refuse_misfit(site: SiteRecord, definition: _Definition, inputs: int, keywords: Sequence[str]) -> None:
-    """Where the program called it with other arguments than are known, a test would call another function."""
-    if definition.node is None:
-        return
-    arguments = definition.node.args
-    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-    most, by_name = len(names), {each.arg for each in arguments.kwonlyargs}
-    needed = {each.arg for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None}
-    bound = _bound_arguments(site, definition, most, inputs)
-    missing = {*names[inputs + bound:most - len(arguments.defaults)], *needed} - set(keywords)
-    unknown = set(keywords) - {*names[inputs + bound:], *by_name} if arguments.kwarg is None else set()
-    if missing or unknown or (inputs + bound > most and arguments.vararg is None):
-        raise CommandError(f'{one_line(site.function, 60)} takes other arguments than the {inputs} inputs of its call: the '
-                           'program called it by a partial or a wrapper, whose arguments the trace lacks')
-
-
-def _bound_arguments(site: SiteRecord, definition: _Definition, most: int, inputs: int) -> int:
-    """1 where the first argument is the object or class whose method it is."""
-    if definition.node is None or (_is_callable_object(site, definition) or 'classmethod' in _decorators(definition)):
-        return 1
-    is_method = '.' in site.function and 'staticmethod' not in _decorators(definition)
-    first = [each.arg for each in (*definition.node.args.posonlyargs, *definition.node.args.args)][:1]
-    return int(is_method and first == ['self'] and (most > inputs or definition.node.args.vararg is not None))
-
-
-def _parameters(site: SiteRecord, definition: _Definition, inputs: int) -> tuple[str, ...]:
-    """Names of the parameters that get the inputs."""
-    if definition.node is None:
-        return ()
-    names = [each.arg for each in (*definition.node.args.posonlyargs, *definition.node.args.args)]
-    bound = _bound_arguments(site, definition, len(names), inputs)
-    return tuple(names[bound:bound + inputs])
-
-
-def _decorators(definition: _Definition) -> set[str]:
-    assert definition.node is not None, 'the caller has looked'
-    return {each.id for each in definition.node.decorator_list if isinstance(each, ast.Name)}
-
-
-def _is_callable_object(site: SiteRecord, definition: _Definition) -> bool:
-    """Whether the program called an object: it is recorded under the name of its class."""
-    return definition.node is not None and definition.node.name == '__call__' and not site.function.endswith('__call__')
-
-
-def _of_object(code: FunctionCode, site: SiteRecord, definition: _Definition, inputs: int) -> FunctionCode:
+def _of_object(code: FunctionCode, site: SiteRecord, definition: RecordedDefinition, inputs: int) -> FunctionCode:
     """The code, with an object that the user makes where it is called on one."""
     if definition.node is None:
         return code
     arguments = definition.node.args
     most = len(arguments.posonlyargs) + len(arguments.args)
-    is_object = _is_callable_object(site, definition)
-    is_method = not is_object and 'classmethod' not in _decorators(definition) and bool(
-        _bound_arguments(site, definition, most, inputs))
+    is_object = is_callable_object(site, definition)
+    is_method = not is_object and 'classmethod' not in decorators(definition) and bool(
+        bound_arguments(site, definition, most, inputs))
     if not (is_object or is_method):
         return code
     owner = code.expression if is_object else code.expression.rpartition('.')[0]
