@@ -19,7 +19,7 @@ Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 """Positional ones, and those by name."""
 
 
-class ArgumentLayout(Protocol):
+class NestedLayout(Protocol):
     """What a host knows of nested arguments; the attribute '_arguments' of a site."""
 
     def arguments(self, inputs: Sequence[Any]) -> Arguments:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM, ArgumentLayout
+from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM, NestedLayout
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.graph_context import RETURNED, SURROUNDINGS
 from pyfuncdbg.hooks.patched_code import original_code, qualified_name_of
@@ -57,7 +57,7 @@ class SiteNote:
         self.outputs = site.outputs
         self.traits = site.traits
         self.attrs: Mapping[str, Any] = site.attrs
-        layout: ArgumentLayout | None = site.attrs.get('_arguments')
+        layout: NestedLayout | None = site.attrs.get('_arguments')
         self.argument_form = _form_of(layout) if layout is not None else site.attrs.get(ARGUMENT_FORM)
         if callable(read := site.attrs.get(RETURNED)):
             returned = read()
@@ -85,7 +85,7 @@ class SiteNote:
                 sources.frames(self.stack)]
 
 
-def _form_of(layout: ArgumentLayout) -> list[Any]:
+def _form_of(layout: NestedLayout) -> list[Any]:
     form = layout.form()
     return form.plain() if form is not None else []
 
