@@ -20,7 +20,7 @@ Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 
 
 class NestedLayout(Protocol):
-    """What a host knows of nested arguments; the attribute '_arguments' of a site."""
+    """A host's layout of nested arguments: the attribute '_arguments' of a site."""
 
     def arguments(self, inputs: Sequence[Any]) -> Arguments:
         """The arguments that inputs make up."""
