@@ -54,7 +54,7 @@ class BreakpointVariables:
 
 
 class _Place:
-    """Stands for an input."""
+    """Stand-in for an input."""
 
     __slots__ = ('number',)
 
