@@ -23,10 +23,21 @@ class NestedLayout(Protocol):
     """A host's layout of nested arguments: the attribute '_arguments' of a site."""
 
     def arguments(self, inputs: Sequence[Any]) -> Arguments:
-        """The arguments that inputs make up."""
+        """Make arguments of inputs.
+
+        Args:
+            inputs: Of the call.
+
+        Returns:
+            The arguments.
+        """
 
     def form(self) -> ArgumentForm | None:
-        """Their form; None if it is not known."""
+        """Describe the arguments.
+
+        Returns:
+            Their form; None if it is not known.
+        """
 
 
 class Part(NamedTuple):
@@ -61,20 +72,30 @@ class ArgumentForm:
         Args:
             positional, keywords: With a stand-in for each input.
             input_of: The input that a value stands for; None of any other value.
+
+        Returns:
+            The form.
         """
         return ArgumentForm(tuple([_part(value, input_of, 0) for value in positional]),
                             tuple([(name, _part(value, input_of, 0)) for name, value in keywords.items()]))
 
     def plain(self) -> list[Any]:
-        """Lists and constants, for `read`."""
+        """Describe it for a log.
+
+        Returns:
+            Lists and constants, for `read`.
+        """
         return [[_plain(part) for part in self.positional], [[name, _plain(part)] for name, part in self.keywords]]
 
     @staticmethod
     def read(data: Any) -> ArgumentForm | None:
-        """A form from a trace; None if it is damaged.
+        """Read a form of a trace.
 
         Args:
             data: A result of `plain`.
+
+        Returns:
+            The form; None if it is damaged.
         """
         try:
             positional, keywords = data
@@ -102,10 +123,13 @@ class ArgumentForm:
         return next((name for part in self._parts() if (name := _unknown(part))), '')
 
     def arguments(self, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments that inputs make up.
+        """Make the arguments.
 
         Args:
-            inputs: The inputs.
+            inputs: Of the call.
+
+        Returns:
+            The positional ones, and those by name.
 
         Raises:
             ValueError: They are more or less than the form has, or a type is not known.
@@ -116,10 +140,13 @@ class ArgumentForm:
                 {name: _filled(part, inputs) for name, part in self.keywords})
 
     def bind(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of inputs that calls one with the arguments that they make up.
+        """Let a function be called with inputs.
 
         Args:
             function: Called with the arguments.
+
+        Returns:
+            A function of the inputs.
         """
         def called(*inputs: Any) -> Any:
             positional, keywords = self.arguments(inputs)
@@ -127,10 +154,13 @@ class ArgumentForm:
         return update_wrapper(called, function, updated=())
 
     def inputs_of(self, arguments: Mapping[str, Any]) -> list[Any]:
-        """The inputs that arguments of this form consist of.
+        """Take arguments apart.
 
         Args:
             arguments: The arguments in order, by any names.
+
+        Returns:
+            The inputs.
 
         Raises:
             ValueError: They have another form; the message says where.
@@ -141,19 +171,25 @@ class ArgumentForm:
         return [found[place] for place in sorted(found)]
 
     def text(self, inputs: Sequence[str]) -> str:
-        """The arguments of a call in Python.
+        """Write the arguments of a call in Python.
 
         Args:
             inputs: An expression for each input.
+
+        Returns:
+            What stands between the parentheses.
         """
         return ', '.join([*[_text(part, inputs) for part in self.positional],
                           *[f'{name}={_text(part, inputs)}' for name, part in self.keywords]])
 
     def beginning(self, inputs: int) -> ArgumentForm:
-        """The form without what comes after the first inputs: a smaller batch.
+        """Leave out what comes after the first inputs: a smaller batch.
 
         Args:
-            inputs: How many inputs it has.
+            inputs: How many inputs are left.
+
+        Returns:
+            The form of these.
         """
         cut = [(name, one) for name, part in self.keywords if (one := _beginning(part, inputs)) is not None]
         return ArgumentForm(tuple([one for part in self.positional if (one := _beginning(part, inputs)) is not None]),

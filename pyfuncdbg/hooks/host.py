@@ -76,10 +76,13 @@ class Host(Protocol):
         """
 
     def new_context(self, inputs: int) -> Any:
-        """What the function of a site with the trait `takes_context` gets before its inputs, in a repeated call.
+        """Make what the function of a site with the trait `takes_context` gets before its inputs, in a repeated call.
 
         Args:
             inputs: How many arguments follow.
+
+        Returns:
+            A context.
         """
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:

@@ -145,7 +145,14 @@ class TensorFlowHost:
             return self._parts.ops.convert_to_tensor(own, dtype=dtype)
 
     def new_context(self, inputs: int) -> Any:
-        """No function of it takes one."""
+        """Make no context: no function takes one.
+
+        Args:
+            inputs: How many arguments follow.
+
+        Returns:
+            None.
+        """
         return None
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:

@@ -80,7 +80,14 @@ class GraphHost:
         return np.array(copy) if isinstance(like, np.ndarray) else copy
 
     def new_context(self, inputs: int) -> Any:
-        """No function of it takes one."""
+        """Make no context: no function takes one.
+
+        Args:
+            inputs: How many arguments follow.
+
+        Returns:
+            None.
+        """
         return None
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
