@@ -71,7 +71,7 @@ class ArgumentForm:
 
         Args:
             positional, keywords: With a stand-in for each input.
-            input_of: The input that a value stands for; None of any other value.
+            input_of: The part that a value stands for, an input for example; None of any other value.
 
         Returns:
             The form.
@@ -202,7 +202,7 @@ class ArgumentForm:
 def _part(value: Any, input_of: Callable[[Any], Part | None], depth: int) -> Part:
     one = input_of(value)
     if one is not None:
-        return one if one.content < _MOST_INPUTS else Part('unknown', f'value after {_MOST_INPUTS:,} others')
+        return one if one.kind == 'unknown' or one.content < _MOST_INPUTS else Part('unknown', f'value after {_MOST_INPUTS:,} others')
     kind = type(value)
     if _is_constant(value):
         return Part('constant', value)

@@ -323,3 +323,41 @@ def test_another_version_of_a_library_is_named(tmp_path: Path, monkeypatch: pyte
         recorded = np.__version__
         monkeypatch.setattr(np, '__version__', '1.0')
         assert call.replay().remarks == (f'recorded with NumPy {recorded}, this is 1.0',)
+
+
+NESTED = """
+from dataclasses import dataclass
+import numpy as np
+from pyfuncdbg import tf
+
+@dataclass
+class Pair:
+    a: object
+    b: object
+
+def weighted(batch, k):
+    assert type(batch) is dict and type(batch['ys']) is list
+    return np.float32(batch['x'].sum() + sum(v.sum() for v in batch['ys']) * k)
+
+if __name__ == '__main__':
+    x = tf.constant([1., 2.])
+    nested = tf.function(lambda x: tf.numpy_function(weighted, [{'x': x, 'ys': [x, x * 2]}, 3.0], tf.float32))
+    tf.numpy_function(weighted, [{'x': x, 'ys': [x, x * 2]}, 3.0], tf.float32)
+    nested(x)
+    tf.py_function(lambda pair: pair.a + pair.b, [Pair(x, x)], tf.float32)
+    tf.py_function(lambda rows: tf.reduce_sum(rows), [tf.ragged.constant([[1., 2.], [3.]])], tf.float32)
+"""
+
+
+def test_nested_arguments_are_made_again_and_other_types_are_named(tmp_path: Path) -> None:
+    (tmp_path / 'train.py').write_text(NESTED)
+    done = python(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', 'train.py')
+    assert done.returncode == 0, done.stderr
+    found = json.loads(python(tmp_path, '-c', REPLAY_ALL, 't.pfd').stdout)
+    assert [verdict for _, verdict, *_ in found.values()] == ['same', 'same', 'refused', 'refused']
+    reasons = [why for _, verdict, why, _ in found.values() if verdict == 'refused']
+    assert 'its function gets a __main__.Pair, and a trace' in reasons[0]
+    assert 'its function gets a RaggedTensor, and a trace' in reasons[1]
+    python(tmp_path, '-m', 'pyfuncdbg', 'show', 't.pfd', 'export', 'pytest', '1..2', '-o', 'test_it.py')
+    tested = python(tmp_path, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test_it.py')
+    assert '2 passed' in tested.stdout, tested.stdout

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.argument_form import ArgumentForm, Part
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
+from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite, is_composite_spec
 from pyfuncdbg.hosts.numpy.ops.script.structure import filled, holds_keyed, is_keyed, leaves, outlined
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
@@ -44,8 +44,12 @@ class ArgumentLayout:
     def form(self) -> ArgumentForm:
         """Structure and types of the arguments; of a composite, a dataclass and a mapping of the program only the type."""
         places = itertools.count()
-        return ArgumentForm.of(self.positional, self.keywords,
-                               lambda value: Part('input', next(places)) if value is None else None)
+
+        def part_of(value: Any) -> Part | None:
+            if is_composite_spec(value):
+                return Part('unknown', value.value_type.__name__)
+            return Part('input', next(places)) if value is None else None
+        return ArgumentForm.of(self.positional, self.keywords, part_of)
 
 
 def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],
