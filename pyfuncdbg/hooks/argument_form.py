@@ -202,7 +202,8 @@ class ArgumentForm:
 def _part(value: Any, input_of: Callable[[Any], Part | None], depth: int) -> Part:
     one = input_of(value)
     if one is not None:
-        return one if one.kind == 'unknown' or one.content < _MOST_INPUTS else Part('unknown', f'value after {_MOST_INPUTS:,} others')
+        is_beyond = one.kind == 'input' and one.content >= _MOST_INPUTS
+        return Part('unknown', f'value after {_MOST_INPUTS:,} others') if is_beyond else one
     kind = type(value)
     if _is_constant(value):
         return Part('constant', value)

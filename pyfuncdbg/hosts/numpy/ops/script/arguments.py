@@ -47,7 +47,7 @@ class ArgumentLayout:
 
         def part_of(value: Any) -> Part | None:
             if is_composite_spec(value):
-                return Part('unknown', value.value_type.__name__)
+                return Part('unknown', type(value).__name__.removesuffix('Spec'))
             return Part('input', next(places)) if value is None else None
         return ArgumentForm.of(self.positional, self.keywords, part_of)
 
