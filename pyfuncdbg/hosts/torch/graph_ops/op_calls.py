@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
     from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
-_UNOBSERVED = ('aten.detach', 'aten.alias', 'aten.lift', 'profiler.')
-"""How names of ops begin that compute nothing."""
+_UNOBSERVED = ('aten.detach', 'aten.alias', 'aten.lift', 'aten.empty', 'aten.new_empty', 'profiler.')
+"""How names of ops begin that compute nothing. Memory that is not initialized may hold NaN, which is no value."""
+_OVERWRITING = frozenset(f'aten.{name}_' for name in (
+    'uniform', 'normal', 'zero', 'fill', 'random', 'bernoulli', 'exponential', 'log_normal', 'geometric', 'cauchy', 'copy'))
+"""Names of ops whose first tensor gets new elements, whatever it held: it is no input."""
 
 
 class DispatchedOps:
@@ -40,7 +43,7 @@ class DispatchedOps:
         self._runs = runs
         self._sites = sites
         self._tensor: type = parts.torch.Tensor
-        self._known: dict[int, tuple[Any, bool]] = {}
+        self._known: dict[int, tuple[Any, bool, bool]] = {}
 
     def make(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, frame: FrameType) -> Any:
         """Make one call.
@@ -55,13 +58,16 @@ class DispatchedOps:
         """
         known = self._known.get(id(func))
         if known is None:
-            known = self._known[id(func)] = func, str(getattr(func, 'overloadpacket', func)).startswith(_UNOBSERVED)
+            name = str(getattr(func, 'overloadpacket', func))
+            known = self._known[id(func)] = func, name.startswith(_UNOBSERVED), name in _OVERWRITING
         if known[1]:
             return func(*args, **kwargs) if kwargs else func(*args)
         run = self._runs.current()
         inputs = tensors_in(args, self._tensor)
         if kwargs:
             inputs += tensors_in(list(kwargs.values()), self._tensor)
+        if known[2]:
+            del inputs[:1]
         site = self._sites.of(func, frame, run, inputs)
         watcher = hooks.sole_taker['op']
         if watcher is not None:
