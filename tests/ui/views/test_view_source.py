@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from pyfuncdbg.ui.views.sample_trace import sample
-from pyfuncdbg.ui.views.sources.source import excerpt, line_text, parameters, place
+from pyfuncdbg.ui.views.sources.source import excerpt, line_text, parameters, place, site_place
 
 SITE = sample().call(3).site
 
@@ -16,6 +16,13 @@ def test_a_record_knows_the_lines_of_its_function():
     assert line_text(SITE.source_at('model.py', 45), 45).plain == '(source not recorded)'
     assert line_text(SITE.source_at('other.py', 44), 44).plain == '(source not recorded)'
     assert line_text(SITE.source_at('other.py', 44), 44, '/v/site-packages/other.py').plain == ''
+
+
+def test_the_place_of_a_node_without_a_function_is_the_line_that_made_it():
+    assert site_place(SITE).plain == 'model.py:39'
+    made = SITE.stack[-1]
+    assert site_place(replace(SITE, filename='', line=0)).plain == f'{made.filename.rpartition("/")[2]}:{made.line}'
+    assert site_place(replace(SITE, filename='', line=0, stack=())).plain == 'unknown place'
 
 
 def test_excerpt_marks_the_line():

@@ -12,7 +12,7 @@ from pyfuncdbg.observers.debug.reports.live_counts import LiveCounts, SiteCounts
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.sources.source import place
+from pyfuncdbg.ui.views.sources.source import site_place
 from pyfuncdbg.ui.views.units import align, count, seconds, size
 
 _CELL = 26
@@ -92,7 +92,7 @@ def _sites(sites: Sequence[SiteCounts], options: ConsoleOptions) -> Table:
         Column('raised', [Text(f'{use.failed:,}', 'bold red') if use.failed else Text() for use in uses], 4, right=True),
         Column('NaN/inf', [Text(f'{use.bad:,}', 'bold red') if use.bad else Text() for use in uses], 5, right=True),
         Column('busy', [Text(f'{site.share:.0%}') for site in sites], 8, right=True),
-        Column('function', [Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line))
+        Column('function', [Text.assemble(label(use.site.function, limit=60), '  ', site_place(use.site))
                             for use in uses], 9, least=16)], options)
 
 

@@ -62,6 +62,12 @@ def place(filename: str, line: int, *, full: bool = False) -> Text:
     return Text(one_line(f'{name}:{line}' if line else name, 0 if full else 60), 'underline', overflow='fold')
 
 
+def site_place(site: SiteRecord) -> Text:
+    """The place of a site's function; of a node, which has none, the line that made it."""
+    made = site.stack[-1] if site.stack and not site.filename else site
+    return place(made.filename, made.line)
+
+
 def parameters(site: SiteRecord) -> tuple[str, ...]:
     """Names of the function's positional parameters as recorded, () if its text is unknown.
 

@@ -18,7 +18,7 @@ from pyfuncdbg.ui.views.labels import call_number_text
 from pyfuncdbg.ui.views.lists import Column, fitted_table, heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.pictures.histogram import bar_with_range
-from pyfuncdbg.ui.views.sources.source import place
+from pyfuncdbg.ui.views.sources.source import place, site_place
 from pyfuncdbg.ui.views.units import milliseconds, shape, size, value
 
 WIDE = 110
@@ -143,9 +143,7 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None) 
     if finding.verdict == 'born':
         text.append(' <- BORN ', 'bold red')
         where = finding.places[0] if finding.places else None
-        site = call.site
-        created = site.stack[-1] if site.stack and not site.filename else site      # a node has no function, but a line
-        return text.append_text(place(where.filename, where.line) if where else place(created.filename, created.line))
+        return text.append_text(place(where.filename, where.line) if where else site_place(call.site))
     if finding.verdict == 'suspected':
         return text
     if call.site.kind == 'run':
