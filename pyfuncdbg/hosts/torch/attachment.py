@@ -52,6 +52,7 @@ class TorchAttachment:
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
         self._op_modes = OpModes(torch_parts, self._calls, DispatchedOps(
             torch_parts, runs, OpSites(torch_parts, host, self._passes.leaves)))
+        self._program_hooks = ProgramHooks(torch_parts, host, self._calls)
         self._patches = Patches()
         self._end_subscription: Callable[[], None] = lambda: None
         try:
@@ -63,7 +64,7 @@ class TorchAttachment:
             ModuleRuns(torch_parts, host, self._calls, runs, self._begin_on_thread).install(self._patches)
             self._passes.forward.enter()
             self._end_subscription = hooks.subscribe(self._follow_hooks)
-            ProgramHooks(torch_parts, host, self._calls).install(self._patches)
+            self._program_hooks.install(self._patches)
             BatchFetches(torch_parts, host, self._calls).install(self._patches)
             self._op_modes.install(self._patches)
             WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
@@ -71,6 +72,7 @@ class TorchAttachment:
             HOSTS[host.name] = host
         except BaseException:
             self._ops.remove()
+            self._program_hooks.remove()
             self._end_subscription()
             self._leave_modes()
             self._patches.restore()
@@ -99,5 +101,6 @@ class TorchAttachment:
         self._end_subscription()
         self._leave_modes()
         self._ops.remove()
+        self._program_hooks.remove()
         self._patches.restore()
         HOSTS.pop(TorchHost.name, None)

@@ -11,6 +11,7 @@ from seen_calls import Seen
 from torch_programs import Record, plain_output
 
 import pyfuncdbg
+from pyfuncdbg.hooks.chain import hooks
 
 pytestmark = pytest.mark.torch
 
@@ -193,3 +194,29 @@ def test_a_compiled_model_is_one_graph_and_the_same_bit_for_bit(torch: Any, doub
     with recording.trace() as trace:
         assert {call.site.name for call in trace.calls(kind='python')} == {'doubled'}
         assert len([run for run in trace.runs() if run.kind == 'backward']) == 3
+
+
+def test_hooks_that_were_registered_before_attaching(torch: Any) -> None:
+    model = torch.nn.Linear(2, 2)
+    model.register_forward_hook(scale_hook)
+    model.register_forward_pre_hook(lambda module, args, kwargs: None, with_kwargs=True)
+    model.register_full_backward_hook(lambda module, inputs, outputs: None)
+    x = torch.ones(1, 2, requires_grad=True)
+    x.register_hook(lambda g: g * 3)
+    model.weight.register_post_accumulate_grad_hook(lambda p: None)
+    tables = [model._forward_hooks, model._forward_pre_hooks, model._backward_hooks, x._backward_hooks,
+              model.weight._post_accumulate_grad_hooks]
+    before = [list(table.values()) for table in tables]
+    model(x).sum().backward()
+    expected = x.grad.clone()
+    x.grad = None
+    hook = Seen()
+    with pyfuncdbg.attach('torch'):
+        hooks.add(hook)
+        model(x).sum().backward()
+        hooks.remove(hook)
+    assert torch.equal(x.grad, expected)
+    assert sorted(call.site.op_type for call in hook.calls) == [
+        'register_forward_hook', 'register_forward_pre_hook', 'register_full_backward_hook', 'register_hook',
+        'register_post_accumulate_grad_hook']
+    assert [list(table.values()) for table in tables] == before

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
 from pyfuncdbg.hooks.patched_code import name_of
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
@@ -17,21 +19,49 @@ from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 _OF_TENSORS = 'register_hook', 'register_post_accumulate_grad_hook'
 _OF_MODULES = ('register_forward_hook', 'register_forward_pre_hook', 'register_full_backward_hook',
                'register_full_backward_pre_hook')
+_TABLES_OF_TENSORS = {'_backward_hooks': 'register_hook',
+                      '_post_accumulate_grad_hooks': 'register_post_accumulate_grad_hook'}
+_TABLES_OF_MODULES = {'_forward_hooks': 'register_forward_hook', '_forward_pre_hooks': 'register_forward_pre_hook',
+                      '_backward_hooks': 'register_full_backward_hook',
+                      '_backward_pre_hooks': 'register_full_backward_pre_hook'}
+"""Attributes with the registered hooks, and the function that registers there."""
 
 
 class ProgramHooks:
-    """Replacer of the hooks that are registered while PyTorch is attached."""
+    """Replacer of the program's hooks: of those that are registered already, and of later ones."""
 
     def __init__(self, parts: TorchParts, host: TorchHost, calls: PythonCalls) -> None:
         self._parts = parts
         self._host = host
         self._calls = calls
+        self._replaced: list[tuple[weakref.ref[Any], str, Any, WatchedFunction]] = []
 
     def install(self, patches: Patches) -> None:
         """Replace the functions that register hooks."""
         for owner, names in (self._parts.torch.Tensor, _OF_TENSORS), (self._parts.modules.Module, _OF_MODULES):
             for name in names:
                 patches.replace(owner, name, self._replace_register(getattr(owner, name), name))
+        module = self._parts.modules.Module
+        for owner in find_objects(*class_and_subclasses(module), *class_and_subclasses(self._parts.torch.Tensor)):
+            for table, kind in (_TABLES_OF_MODULES if isinstance(owner, module) else _TABLES_OF_TENSORS).items():
+                self._replace_registered(owner, table, kind)
+
+    def remove(self) -> None:
+        """Put back the hooks that were registered before."""
+        for owner, table, key, watched in self._replaced:
+            hooks: dict[Any, Any] | None = getattr(owner(), table, None)
+            if hooks is not None and hooks.get(key) is watched:
+                hooks[key] = watched.original
+        self._replaced.clear()
+
+    def _replace_registered(self, owner: Any, table: str, kind: str) -> None:
+        """Watch the hooks that one tensor or module has. What iterates over them meanwhile goes on."""
+        hooks = getattr(owner, table, None)
+        for key, hook in list(hooks.items()) if isinstance(hooks, dict) else ():
+            watched = self._watched(hook, kind)
+            if watched is not hook:
+                hooks[key] = watched
+                self._replaced.append((weakref.ref(owner), table, key, watched))
 
     def _replace_register(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         is_compiling = self._calls.is_compiling
