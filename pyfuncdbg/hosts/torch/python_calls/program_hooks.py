@@ -49,18 +49,20 @@ class ProgramHooks:
     def remove(self) -> None:
         """Put back the hooks that were registered before."""
         for owner, table, key, watched in self._replaced:
-            hooks: dict[Any, Any] | None = getattr(owner(), table, None)
-            if hooks is not None and hooks.get(key) is watched:
-                hooks[key] = watched.original
+            registered = getattr(owner(), table, None)
+            if isinstance(registered, dict) and registered.get(key) is watched:
+                registered[key] = watched.original
         self._replaced.clear()
 
     def _replace_registered(self, owner: Any, table: str, kind: str) -> None:
         """Watch the hooks that one tensor or module has. What iterates over them meanwhile goes on."""
-        hooks = getattr(owner, table, None)
-        for key, hook in list(hooks.items()) if isinstance(hooks, dict) else ():
+        registered = getattr(owner, table, None)
+        if not isinstance(registered, dict):
+            return
+        for key, hook in list(registered.items()):
             watched = self._watched(hook, kind)
             if watched is not hook:
-                hooks[key] = watched
+                registered[key] = watched
                 self._replaced.append((weakref.ref(owner), table, key, watched))
 
     def _replace_register(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
