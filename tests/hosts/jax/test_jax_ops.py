@@ -8,6 +8,7 @@ import pytest
 from hosts.jax.jax_program import PROGRAMS, record, run
 
 from pyfuncdbg.observers.debug.gradients.tape import tape_of
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 
 pytestmark = [pytest.mark.jax, pytest.mark.timeout(400)]
 
@@ -20,6 +21,23 @@ def test_health_names_the_op_and_the_line_where_inf_is_born(tmp_path: Path) -> N
     assert (first.site.op_type, first.site.stack[-1].line) == ('div', 9)
     assert float(first.inputs[0].to_numpy()) == .5 and not first.inputs[1].to_numpy().any()
     assert first.site.inputs[1] == 'step/sqrt:0'
+
+
+CALLBACK = """
+import jax, jax.numpy as jnp, numpy as np
+def host(v):
+    return np.log(np.asarray(v))
+print(jax.jit(lambda v: jax.pure_callback(host, v, v) * v)(jnp.array([1., 0.])))
+"""
+
+
+def test_what_a_callback_returns_is_born_in_its_call_and_not_in_the_op(tmp_path: Path) -> None:
+    _, trace = record(tmp_path, CALLBACK, '--ops')
+    found = [(verdict.call.site.op_type, verdict.call.site.kind, verdict.verdict, verdict.origin)
+             for verdict in judge(trace).findings]
+    call = next(call.number for call in trace.calls(kind='python'))
+    assert found == [('pure_callback', 'python', 'born', ''), ('pure_callback', 'op', 'inherited', call),
+                     ('mul', 'op', 'inherited', call)]
 
 
 def test_the_tape_begins_to_be_bad_at_its_line_and_tells_the_dead_gradient(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ _OBSERVED_WITHIN = ONCE | {'while', 'scan', 'cond'}
 """Ops whose inner programs are observed. Others hold one that has to stay as it is, such as the sum of a `scatter`."""
 _READS_NO_VALUE = frozenset(('broadcast_in_dim', 'reshape', 'squeeze', 'expand_dims', 'transpose', 'stop_gradient', 'copy',
                              'iota', 'split', 'concatenate', 'slice', 'pad', 'rev'))
+_CALLBACKS = frozenset(('pure_callback', 'io_callback'))
+"""Ops whose value a Python function makes, which is a call of its own: no origin of what it returns."""
 _SHARED_INPUTS = frozenset(('jit', 'pjit', 'closed_call', 'core_call', 'custom_jvp_call', 'custom_vjp_call',
                             'custom_vjp_call_jaxpr', 'checkpoint', 'remat', 'remat2', 'shard_map', 'custom_lin'))
 """Ops whose inner program has their own inputs, in order."""
@@ -153,7 +155,7 @@ class ObservedProgram:
 
     def _site(self, equation: Any, name: str, outer: tuple[Any, ...]) -> CallSite:
         op_type = equation.primitive.name
-        holds_program = any(True for _ in inner_programs(equation))
+        holds_program = op_type in _CALLBACKS or any(True for _ in inner_programs(equation))
         traits = Traits(runs_graph=holds_program, calls_function=op_type in ('jit', 'pjit'),
                         reads_no_value=op_type in _READS_NO_VALUE)
         attrs = {key: str(value) for key, value in equation.params.items()
