@@ -1,12 +1,19 @@
 """A client of the Debug Adapter Protocol, as VS Code is one: talks to debugpy over its socket."""
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import os
 import socket
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+TESTS = Path(__file__).resolve().parent
 
 Message = dict[str, Any]
 
@@ -91,3 +98,38 @@ class DebugAdapterClient:
             length = int(header.split(b':')[1])
         message: Message = json.loads(self._file.read(length))
         return message
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Where a client sees a thread."""
+
+    thread: int
+    line: int
+    name: str
+    variables: dict[str, str]
+
+
+def stopped(client: DebugAdapterClient) -> Stopped:
+    """The next stop."""
+    event = client.event('stopped', 'terminated')
+    assert event['event'] == 'stopped'
+    thread = event['body']['threadId']
+    frame = client.ask('stackTrace', threadId=thread)['stackFrames'][0]
+    return Stopped(thread, frame['line'], frame['name'], client.variables(frame['id']))
+
+
+@contextlib.contextmanager
+def program(script: Path) -> Iterator[tuple[subprocess.Popen[str], DebugAdapterClient]]:
+    """A program that prints its port, and a client there; its stderr is a file."""
+    env = {**os.environ, 'PYTHONPATH': f'{TESTS.parent}{os.pathsep}{TESTS}', 'PYDEVD_DISABLE_FILE_VALIDATION': '1'}
+    with (script.parent / 'stderr').open('w') as errors, subprocess.Popen(
+            [sys.executable, str(script)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+            env=env) as process:
+        assert process.stdout is not None
+        client = DebugAdapterClient(int(process.stdout.readline()))
+        try:
+            yield process, client
+        finally:
+            client.close()
+            process.kill()

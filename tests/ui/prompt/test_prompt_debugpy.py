@@ -10,12 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from debug_adapter import DebugAdapterClient
+from debug_adapter import DebugAdapterClient, program, stopped
 
 from pyfuncdbg.ui.commands.topics import read_topic
 
@@ -23,40 +22,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec('debugpy') is None,
                                 reason="needs debugpy: pip install '.[debugpy]'")
-
-@dataclass(frozen=True)
-class Stopped:
-    """Where a client sees a thread."""
-
-    thread: int
-    line: int
-    name: str
-    variables: dict[str, str]
-
-
-def stopped(client: DebugAdapterClient) -> Stopped:
-    """The next stop."""
-    event = client.event('stopped', 'terminated')
-    assert event['event'] == 'stopped'
-    thread = event['body']['threadId']
-    frame = client.ask('stackTrace', threadId=thread)['stackFrames'][0]
-    return Stopped(thread, frame['line'], frame['name'], client.variables(frame['id']))
-
-
-@contextlib.contextmanager
-def program(script: Path) -> Iterator[tuple[Any, DebugAdapterClient]]:
-    """A program that prints its port, and a client there; its stderr is a file."""
-    env = {**os.environ, 'PYTHONPATH': f'{ROOT}{os.pathsep}{ROOT / "tests"}', 'PYDEVD_DISABLE_FILE_VALIDATION': '1'}
-    with (script.parent / 'stderr').open('w') as errors, subprocess.Popen(
-            [sys.executable, str(script)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
-            env=env) as process:
-        assert process.stdout is not None
-        client = DebugAdapterClient(int(process.stdout.readline()))
-        try:
-            yield process, client
-        finally:
-            client.close()
-            process.kill()
 
 
 PROGRAM = '''
