@@ -1,7 +1,8 @@
 """What attaching to PyTorch costs: `python tests/benchmarks/bench_torch.py`, where PyTorch is installed.
 
 Each way in which PyTorch calls a Python function, and a backward step: without us, attached with nobody watching, recorded.
-CPU time of the program's thread; the best of short series, the states in turn. Names of ways are arguments.
+CPU time of the program's thread; the best of short series, the states in turn. Names of ways are arguments. Last, what
+`--ops` adds to an op above a `TorchDispatchMode` that does nothing.
 """
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 from timing import Result, Work, table
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from torch.utils.data.dataloader import default_collate
 
@@ -68,12 +70,16 @@ class Outer(torch.nn.Module):
         return x
 
 
-def training_step() -> Work:
-    """One step of a small network on a batch of 256."""
+def training_step(size: int = 256) -> Work:
+    """One step of a small network on a batch.
+
+    Args:
+        size: Of the batch and of each of its rows.
+    """
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
+    model = torch.nn.Sequential(torch.nn.Linear(size, size), torch.nn.ReLU(), torch.nn.Linear(size, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    x, wanted = torch.randn(256, 256), torch.randint(0, 10, (256,))
+    x, wanted = torch.randn(size, size), torch.randint(0, 10, (size,))
 
     def step() -> None:
         optimizer.zero_grad()
@@ -109,8 +115,8 @@ def ways() -> Iterator[tuple[str, Work, int, str, str]]:
 
 
 @contextmanager
-def recorded(folder: Path) -> Iterator[None]:
-    with pyfuncdbg.attach('torch'), pyfuncdbg.record(str(folder)):
+def recorded(folder: Path, **options: Any) -> Iterator[None]:
+    with pyfuncdbg.attach('torch'), pyfuncdbg.record(str(folder), **options):
         yield
 
 
@@ -144,7 +150,50 @@ def results(folder: Path, wanted: list[str]) -> Iterator[Result]:
                          f'{found[state] / found["plain"]:.2f}x the time, {more:+.2f} µs')
 
 
+class EmptyMode(TorchDispatchMode):  # type: ignore[misc]
+    """Sees each op and does nothing."""
+
+    count = 0
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        return True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        EmptyMode.count += func is not torch.ops.aten.detach.default
+        return func(*args, **(kwargs or {}))
+
+
+def op_results(folder: Path) -> Iterator[Result]:
+    """Of ops that repeat one line, and of those of a training step of tiny tensors, whose code is in no cache."""
+    folder.mkdir()
+    numbers = iter(range(1_000_000))
+    states: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+        'plain': nullcontext, 'mode': EmptyMode, 'recorded': lambda: recorded(folder / f'{next(numbers)}.pfd'),
+        'ops': lambda: recorded(folder / f'{next(numbers)}.pfd', ops=True)}
+    x = torch.ones(4)
+
+    def repeated() -> None:
+        for _ in range(REPEATS):
+            x * 1.0
+    for name, work in ('an op', repeated), ('an op of a training step', training_step(8)):
+        EmptyMode.count = 0
+        with EmptyMode():
+            work()
+        took = best(work, states, EmptyMode.count)
+        ours, mode = took['ops'] - took['recorded'], took['mode'] - took['plain']
+        yield Result(f'{name}: --ops', ours, mode, '<= 6 µs more', f'{ours / mode:.2f}x the time, {ours - mode:+.2f} µs')
+
+
 if __name__ == '__main__':
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as temporary:
-        print(table(list(results(Path(temporary), sys.argv[1:]))))
+        names = sys.argv[1:]
+        rows = list(results(Path(temporary), names))
+        if not names or '--ops' in names:
+            rows += op_results(Path(temporary) / 'ops')
+        print(table(rows))
