@@ -50,13 +50,12 @@ class ModuleRuns:
         patches.replace(kind, '__call__', self._replace_call(kind.__call__))
 
     def _replace_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        is_compiling, is_watched, make_run = self._calls.is_compiling, self._is_watched, self._make_run
+        is_compiling, is_watched, make_run = self._calls.is_dynamo_compiling, self._is_watched, self._make_run
 
         @functools.wraps(original)
         def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
-            if is_compiling():                  # `torch.compile` takes the answer for a constant
-                return original(module, *args, **kwargs)
-            if not hooks.run and not hooks.python and not hooks.op:
+            # The first: `torch.compile` takes the answer for a constant.
+            if is_compiling() or (not hooks.run and not hooks.python and not hooks.op):
                 return original(module, *args, **kwargs)
             try:
                 if is_watched():

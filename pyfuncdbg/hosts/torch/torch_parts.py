@@ -66,7 +66,7 @@ _MODULES = {
     'library': ('torch.library', 'Library'),
     'modules': ('torch.nn.modules.module', 'Module'),
     'handles': ('torch.utils.hooks', 'RemovableHandle'),
-    'compiler': ('torch.compiler', 'is_compiling'),
+    'compiler': ('torch.compiler', 'is_compiling is_dynamo_compiling'),
     'modes': ('torch.overrides', 'TorchFunctionMode _push_mode _pop_mode'),
     'optimizers': ('torch.optim.optimizer', 'Optimizer'),
     'fetchers': ('torch.utils.data._utils.fetch', '_MapDatasetFetcher _IterableDatasetFetcher'),

@@ -33,7 +33,7 @@ class WatchedFunction:
         self._calls = calls
         self.called = called
         self._note = note
-        self._is_compiling: Callable[[], bool] = calls.is_compiling
+        self._is_compiling: Callable[[], bool] = calls.is_dynamo_compiling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # First: `torch.compile`, which traces hooks, takes the answer for a constant, and sees nothing of what follows.
