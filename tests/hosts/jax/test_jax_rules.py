@@ -105,3 +105,36 @@ def test_outputs_that_a_hook_gives_stand(jax: Any, seen: Seen) -> None:
     seen.change = lambda call, proceed: [proceed()[0] + 1]
     assert {key: float(value) for key, value in half(jax.numpy.float32(3)).items()} == {'half': 2.5}
     assert np.asarray(seen.inputs[0][0]) == 3
+
+
+CHECKED = """
+import jax, jax.numpy as jnp
+@jax.custom_vjp
+def square(x):
+    return x ** 2
+square.defvjp(lambda x: (square(x), x), lambda x, g: (g * x,))
+@jax.custom_vjp
+def scaled(x, scale):
+    return {'out': x * scale['by']}, x
+scaled.defvjp(lambda x, scale: (scaled(x, scale), (x, scale)),
+              lambda res, g: (g[0]['out'] * res[1]['by'] + g[1], {'by': (g[0]['out'] * res[0]).sum()}))
+def loss(x):
+    out, same = scaled(x, {'by': jnp.float32(3)})
+    return (square(square(out['out'])) * same).sum()
+print(jax.grad(loss)(jnp.arange(1., 4)))
+jax.jit(jax.grad(loss))(jnp.arange(1., 4))
+print('end')
+"""
+
+
+def test_check_finds_a_wrong_rule(tmp_path: Path) -> None:
+    """In eager code each backward rule makes a backward step, whose forward call is known; a traced one makes none."""
+    done, trace = record(tmp_path, CHECKED, '--break', 'program.py:17', '--ui', 'prompt', typed='check\nc\n')
+    assert "gradients: 2 BAD, 2 OK" in done.stderr and '(0.5 times)' in done.stderr, done.stderr
+    steps = list(trace.calls(kind='gradient'))
+    assert [step.site.attrs['forward'] for step in steps] == ['custom_vjp/square_fwd', 'custom_vjp/square_fwd',
+                                                              'custom_vjp/scaled_fwd']
+    assert [tensor.to_numpy().tolist() for tensor in steps[-1].inputs] == [[27, 216, 729], [81, 1296, 6561]]
+    numbers = {call.number: call.site.name for call in trace.calls(kind='python')}
+    assert [numbers[step.forward] for step in steps] == [step.site.attrs['forward'] for step in steps]
+    assert int(steps[0].forward) > int(steps[1].forward) > int(steps[2].forward)     # the last one first

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyfuncdbg.hooks.call_frames import code_of, mark_function_caller
@@ -18,6 +18,7 @@ from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
+from pyfuncdbg.hosts.jax.callbacks.custom_steps import FlatRule, StepLink
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites, name_of
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
@@ -25,39 +26,6 @@ _OP_TYPES: Mapping[str, Mapping[str, str]] = {
     'custom_vjp': {'fun': 'custom_vjp', 'fwd': 'custom_vjp_fwd', 'bwd': 'custom_vjp_bwd'},
     'custom_jvp': {'fun': 'custom_jvp', 'jvp': 'custom_jvp_rule'}}
 """Op types of the functions that an object of each class has, by attribute."""
-
-
-class FlatRule:
-    """One rule as a function of the leaves of its arguments, as JAX's own callable of a callback is.
-
-    Attributes:
-        callback_func: The program's function.
-        in_tree: Structure of its arguments.
-        out_tree: Structure of its result, once it has returned.
-    """
-
-    __slots__ = ('_tools', 'callback_func', 'in_tree', 'out_tree')
-
-    def __init__(self, tools: Any, function: Callable[..., Any], in_tree: Any) -> None:
-        self._tools = tools
-        self.callback_func = function
-        self.in_tree = in_tree
-        self.out_tree: Any = None
-
-    @mark_function_caller
-    def __call__(self, *leaves: Any) -> Sequence[Any]:
-        args, settings = self._tools.tree_unflatten(self.in_tree, leaves)
-        raw = self.callback_func(*args, **settings)
-        values, self.out_tree = self._tools.tree_flatten(raw)
-        outputs = ResultList(values)
-        outputs.raw = raw
-        return outputs
-
-    def result_of(self, outputs: Sequence[Any]) -> Any:
-        """What the function returns, with the outputs that a hook gave instead of its own."""
-        if self.out_tree is not None:
-            return self._tools.tree_unflatten(self.out_tree, outputs)
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 class DerivativeRules:
@@ -69,8 +37,8 @@ class DerivativeRules:
 
     def __init__(self, parts: JaxParts, sites: CallbackSites, eager_runs: EagerRuns) -> None:
         self.on = True
+        self._parts = parts
         self._tools = parts.tree
-        self._derivatives = parts.derivatives
         self._sites = sites
         self._eager_runs = eager_runs
         self._forms: weakref.WeakKeyDictionary[Any, tuple[list[Any], Any]] = weakref.WeakKeyDictionary()
@@ -78,7 +46,7 @@ class DerivativeRules:
     def install(self, patches: Patches) -> None:
         """Replace the calls of JAX's objects around a function with rules."""
         for name, op_types in _OP_TYPES.items():
-            kind = getattr(self._derivatives, name)
+            kind = getattr(self._parts.derivatives, name)
             patches.replace(kind, '__call__', self._replace_call(kind, op_types, kind.__call__))
 
     def _replace_call(self, kind: type, op_types: Mapping[str, str], original: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,16 +65,16 @@ class DerivativeRules:
         entry = self._forms.get(custom)
         if entry is not None and all(one is other for one, other in zip(entry[0], functions, strict=True)):
             return entry[1]
-        form = object.__new__(type(custom))
+        form, link = object.__new__(type(custom)), StepLink(self._tools, self._parts, getattr(custom, 'nondiff_argnums', ()))
         vars(form).update(vars(custom))
         for (name, op_type), function in zip(op_types.items(), functions, strict=True):
             if function is not None:
                 label = f'{type(custom).__name__}/{_rule_name(name, function, custom.fun)}'
-                vars(form)[name] = self._watched(function, op_type, label)
+                vars(form)[name] = self._watched(function, op_type, label, link)
         self._forms[custom] = functions, form
         return form
 
-    def _watched(self, function: Callable[..., Any], op_type: str, label: str) -> Callable[..., Any]:
+    def _watched(self, function: Callable[..., Any], op_type: str, label: str, link: StepLink) -> Callable[..., Any]:
         """A function that makes calls of the program's one; JAX's own stay as they are."""
         code = code_of(function)
         if code is None or is_machinery(code.co_filename):
@@ -120,9 +88,13 @@ class DerivativeRules:
                     return function(*args, **settings)
                 leaves, tree = self._tools.tree_flatten((args, settings))
                 flat = FlatRule(self._tools, function, tree)
-                site = self._sites.of_eager(op_type, function, flat, sys._getframe(1), label)
-                outputs = invoke(site, flat, self._eager_runs.of_thread(), leaves)
-                return outputs.raw if type(outputs) is ResultList else flat.result_of(outputs)
+                site = flat.site = self._sites.of_eager(op_type, function, flat, sys._getframe(1), label)
+                run = self._eager_runs.of_thread()
+                outputs = invoke(site, flat, run, leaves)
+                result = outputs.raw if type(outputs) is ResultList else flat.result_of(outputs)
+                if hooks.gradient:
+                    link.note(flat, run, args, result)
+                return result
             except BaseException as error:
                 error.__traceback__ = without_own_frames(error.__traceback__)
                 raise
