@@ -134,7 +134,7 @@ def test_check_finds_a_wrong_rule(tmp_path: Path) -> None:
     steps = list(trace.calls(kind='gradient'))
     assert [step.site.attrs['forward'] for step in steps] == ['custom_vjp/square_fwd', 'custom_vjp/square_fwd',
                                                               'custom_vjp/scaled_fwd']
-    assert [tensor.to_numpy().tolist() for tensor in steps[-1].inputs] == [[27, 216, 729], [81, 1296, 6561]]
+    assert [tensor.to_numpy().tolist() for tensor in steps[-1].inputs] == [[27, 432, 2187], [81, 1296, 6561]]
     numbers = {call.number: call.site.name for call in trace.calls(kind='python')}
     assert [numbers[step.forward] for step in steps] == [step.site.attrs['forward'] for step in steps]
     assert int(steps[0].forward) > int(steps[1].forward) > int(steps[2].forward)     # the last one first

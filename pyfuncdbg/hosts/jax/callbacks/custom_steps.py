@@ -1,16 +1,18 @@
-"""Backward steps of `custom_vjp` functions in eager code, as calls of kind 'gradient' that know their forward call.
+"""Backward steps of `custom_vjp` functions in eager code, as calls of kind "gradient".
 
-Made after the program's backward rule has returned, on its thread. Rules that are called with tracers make none.
+They know their forward call. Made after the program's backward rule has returned, on its thread. Rules that are called with
+tracers make none.
 """
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import mark_function_caller
-from pyfuncdbg.hooks.chain import current_call, invoke
+from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
@@ -47,6 +49,8 @@ class FlatRule:
         args, settings = self._tools.tree_unflatten(self.in_tree, leaves)
         raw = self.callback_func(*args, **settings)
         values, self.out_tree = self._tools.tree_flatten(raw)
+        if not hooks.passive:
+            wait_for(values)
         outputs = ResultList(values)
         outputs.raw = raw
         return outputs
@@ -58,8 +62,24 @@ class FlatRule:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
+def wait_for(values: Sequence[Any]) -> None:
+    """Wait until values of eager code are computed: for a debugger, whose user asks for them. Errors stay in them."""
+    for value in values:
+        wait = getattr(type(value), 'block_until_ready', None)
+        if wait is not None:
+            with suppress(Exception):           # the program gets it where it reads the value
+                wait(value)
+
+
 class _ForwardCall(NamedTuple):
-    """A call of a forward rule: its number, its site, and the leaves of its arguments and of what it keeps for later."""
+    """A call of a forward rule.
+
+    Attributes:
+        number: Of the call.
+        site: Where it was made.
+        counts: How many leaves each argument has.
+        residuals: Ids of the leaves of what it keeps for the backward rule.
+    """
 
     number: int
     site: CallSite

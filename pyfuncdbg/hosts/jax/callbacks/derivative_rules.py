@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
-from pyfuncdbg.hosts.jax.callbacks.custom_steps import FlatRule, StepLink
+from pyfuncdbg.hosts.jax.callbacks.custom_steps import FlatRule, StepLink, wait_for
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites, name_of
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
@@ -87,6 +87,8 @@ class DerivativeRules:
                 if not self.on or not hooks.python:
                     return function(*args, **settings)
                 leaves, tree = self._tools.tree_flatten((args, settings))
+                if not hooks.passive:
+                    wait_for(leaves)
                 flat = FlatRule(self._tools, function, tree)
                 site = flat.site = self._sites.of_eager(op_type, function, flat, sys._getframe(1), label)
                 run = self._eager_runs.of_thread()
