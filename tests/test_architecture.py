@@ -111,7 +111,7 @@ FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|(?<!%)py_?func(?!
 
 CHAIN_FOR_HOSTS = {'call_unwatched', 'current_call', 'hooks', 'invoke', 'invoke_afterwards', 'report_failure'}
 HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask_interest', 'ignores_function',
-                   'subscribe', 'is_ignored', 'fast_watcher', 'sole_taker'}
+                   'subscribe', 'is_ignored', 'fast_watcher', 'sole_taker', 'op_recorder'}
 """What hosts use: kinds of calls with hooks, whether a run is steered, interest that spares making a site or a `Run`."""
 
 HEAVY = {'rich', 'textual', 'IPython', 'tensorflow', 'jax', 'torch', 'debugpy'}

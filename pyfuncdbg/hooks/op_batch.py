@@ -101,15 +101,17 @@ class OpBatchHook(Protocol):
         """Record ops that have run; the batch and all that is in it are the recorder's from now on."""
 
 
-def deliver(recorder: OpBatchHook, batch: OpBatch) -> None:
+def deliver(recorder: OpBatchHook | None, batch: OpBatch) -> None:
     """Number the calls of a batch and give it to the recorder. A mistake of that switches it off.
 
     Args:
-        recorder: `hooks.op_recorder` when the batch began.
+        recorder: `hooks.op_recorder` when the batch began; None where it had gone just then.
         batch: With at least one op that has run, else nothing happens.
     """
     count, outer_call = len(batch), current.get()
-    if not count or (outer_call is not None and not outer_call.id):     # a re-execution for inspection
+    if recorder is None or not count or batch.first:    # a signal handler of the program may have broken off a delivery
+        return
+    if outer_call is not None and not outer_call.id:    # a re-execution for inspection
         return
     batch.first = take_ids(count)
     batch.ordinals = [next(site.counter) for site in batch.sequence.sites[:count]]

@@ -16,9 +16,9 @@ from pyfuncdbg.observers.record.snapshots.statistics import IN_ROWS
 
 _OP_SIZE = 128
 """Bytes of an op in the queue, without its values."""
-_MOST_WAITING = 16
+_MOST_WAITING = 4
 _MOST_SEQUENCES = 1 << 12
-_SHARE = 4
+_SHARE = 8
 """Of the memory for copies, the part that ops may have before their thread waits for the writer: what is in the processor's
 caches when it is written costs half, and another thread's calls have room."""
 

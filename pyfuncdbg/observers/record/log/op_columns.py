@@ -247,10 +247,13 @@ def _fill(into: ValueList, arrays: list[np.ndarray], limits: list[int], notes: l
             where = store.place_array(array)
             note = '' if where is not None else OVER_BUDGET
         if note:
-            into.notes[place] = note
             store.miss(nbytes)
+        elif 0 < limit < nbytes:
+            note = f'more than {limit} bytes'
+        if note:
+            into.notes[place] = note
         into.places.append(where if where is not None else NOTHING)
-        into.levels.append(2 if where is not None else 0 if note or limit < 0 else 1)
+        into.levels.append(2 if where is not None else 0 if note == OVER_BUDGET or limit < 0 else 1)
         if limit >= 0:                          # of what goes over budget only a NaN or infinity is worth statistics
             (summarized if into.levels[place] == 1 or (where is not None and nbytes > _LARGE) else tested).append(place)
     bad = [False] * len(arrays)

@@ -118,6 +118,16 @@ class BufferSharing:
                 positions.add(position)
         return frozenset(positions)
 
+    def is_private(self, slot: int) -> bool:
+        """Whether the run made the memory of a slot, and nothing that outlives the plan or may write gets it."""
+        root = self.root(slot)
+        return root in self._fresh and root not in self._visible_slots and root not in {self.root(s) for s in self.fetched}
+
+    def static_shape(self, slot: int) -> tuple[int, ...] | None:
+        """The shape of a step's output, if it is known before the run."""
+        shape = self._shapes.get(slot)
+        return None if shape is None else tuple(shape[1:])  # type: ignore[arg-type]
+
     def reusable(self, step: Step, index: int) -> int | None:
         """An input slot whose buffer can be reused for the result: large, same type and shape, made by the run, last use."""
         if not step.op.definition.into or len(step.outputs) != 1:

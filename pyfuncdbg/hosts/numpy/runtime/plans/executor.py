@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hooks.call_frames import mark_failure_frame
 from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hooks.op_batch import deliver
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -29,7 +31,12 @@ if TYPE_CHECKING:
 
 
 def execute(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a plan at full speed, or step by step if a hook watches ops. NumPy's warnings are off."""
+    """Run a plan at full speed, or step by step if a hook watches ops; for a recorder alone there is a form between.
+
+    NumPy's warnings are off.
+    """
+    if hooks.op_recorder is not None and not execution.paused:
+        return _execute_recorded(plan.recorded(_call_step), execution, values)
     if hooks.op or execution.paused:
         return Executor(plan, execution).start(values)
     outer, execution.feeds = execution.feeds, values
@@ -37,6 +44,61 @@ def execute(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> 
         return plan.function(execution, *values)
     finally:
         execution.feeds = outer
+
+
+def _execute_recorded(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+    outer, execution.feeds = execution.feeds, values
+    try:
+        return plan.function(execution, *values)
+    except BaseException as error:
+        _record_failure(plan, execution, error)
+        raise
+    finally:
+        execution.feeds = outer
+
+
+def _record_failure(plan: CompiledPlan, execution: Execution, error: BaseException) -> None:
+    """Deliver the ops before one that raised, and record that as a call with its error."""
+    traceback = entry = error.__traceback__
+    while entry is not None and entry.tb_frame.f_code is not plan.function.__code__:
+        entry = entry.tb_next
+    index = None if entry is None else plan.step_at(entry.tb_lineno)
+    if entry is None or index is None:
+        return
+    step = plan.steps[index]
+    if execution.failed is None:
+        execution.failed = step
+    batch, recorder = entry.tb_frame.f_locals.get('o'), entry.tb_frame.f_locals.get('w')
+    if batch is None:
+        return
+    count, sites = len(batch), batch.sequence.sites
+    inputs = [batch.values[place] for place in batch.sequence.inputs[count]] if count < len(sites) else []
+    deliver(recorder, batch)
+    if count < len(sites) and sites[count] is op_site(step.op):
+        def fail(*_: Any) -> tuple[Any, ...]:
+            raise error.with_traceback(None if entry is None else entry.tb_next)
+        try:
+            invoke(sites[count], fail, execution.run, inputs)
+        except BaseException as raised:
+            if raised is not error:
+                raise
+        finally:
+            error.__traceback__ = traceback
+
+
+def _call_step(step: Step, execution: Execution, inputs: list[Any]) -> tuple[Any, ...]:
+    """The outputs of a step that is a call while a hook watches ops."""
+    return tuple(invoke(op_site(step.op), partial(_compute, step, execution), execution.run, inputs))
+
+
+def _compute(step: Step, execution: Execution, *values: Any) -> tuple[Any, ...]:
+    """Run a step's kernel."""
+    definition = step.op.definition
+    extra = {'record': True} if step.recorded else {}
+    result = step.kernel(execution, *values, **extra) if definition.in_execution else step.kernel(*values)
+    if step.recorded:
+        return unpack_outputs(result)
+    return (result,) if definition.outputs == 1 else tuple(result or ())
 
 
 def take_over(plan: CompiledPlan, execution: Execution, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -146,15 +208,7 @@ class Executor:
 
     def outputs(self, index: int, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Run a step's kernel, as an op call if a hook watches ops."""
-        definition = step.op.definition
-        extra = {'record': True} if step.recorded else {}
-
-        def compute(*values: Any) -> tuple[Any, ...]:
-            result = step.kernel(self.execution, *values, **extra) if definition.in_execution else step.kernel(*values)
-            if step.recorded:
-                return unpack_outputs(result)
-            return (result,) if definition.outputs == 1 else tuple(result or ())
-
+        compute = partial(_compute, step, self.execution)
         if not hooks.op:
             return compute(*inputs)
         site = op_site(step.op)

@@ -15,6 +15,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import ZEROS, Kernel, kernel_for
@@ -28,7 +29,8 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, reads_returned, site_attrs
 from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import BufferSharing
-from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import PlanSource
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import PlanSource, Recording
+from pyfuncdbg.hosts.numpy.runtime.plans.recorded_steps import sections
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 HandOver = Callable[['CompiledPlan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
@@ -49,22 +51,26 @@ class CompiledPlan:
         during: For each step that calls Python, the slot of each local during the call.
         ends: For each step the slots that are dead after it, without feeds and constants.
         watched: Site and function of the steps without effects that ran as calls, by index.
+        recording: What a recorded form has besides; None in the usual form.
     """
 
-    __slots__ = ('__weakref__', '_by_name', '_sites', 'constants', 'during', 'ends', 'feeds', 'fetches', 'function', 'graph',
-                 'live', 'names', 'slots', 'source', 'steps', 'watched')
+    __slots__ = ('__weakref__', '_by_name', '_recorded', '_sharing', '_sites', 'constants', 'during', 'ends', 'feeds',
+                 'fetches', 'function', 'graph', 'live', 'names', 'recording', 'slots', 'source', 'steps', 'watched')
 
     def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor],
                  fetches: Sequence[SymbolicTensor],
                  slots: Mapping[int, int], constants: Mapping[int, Any], sharing: BufferSharing,
-                 hand_over: HandOver) -> None:
+                 hand_over: HandOver, recording: Recording | None = None) -> None:
         self.graph = graph
         self.steps = tuple(steps)
         self.feeds = tuple(feeds)
         self.fetches = tuple(fetches)
         self.slots = slots
         self.constants = constants
-        source = PlanSource(self, sharing)
+        self.recording = recording
+        self._sharing = sharing
+        self._recorded: CompiledPlan | None = None
+        source = PlanSource(self, sharing, recording)
         self.source, self.names, self.live, self.ends = source.text, source.names, source.live, source.ends
         self.during = source.during
         self._by_name: dict[str, int] | None = None
@@ -87,6 +93,19 @@ class CompiledPlan:
         steps = [self.steps[index] for index in order]
         sharing = BufferSharing(steps, self.feeds, self.fetches, self.slots, True)
         return CompiledPlan(self.graph, steps, self.feeds, self.fetches, self.slots, self.constants, sharing, hand_over)
+
+    def recorded(self, call_step: Callable[..., tuple[Any, ...]]) -> CompiledPlan:
+        """The form for a recorder that alone watches ops, compiled when it is first asked for.
+
+        Args:
+            call_step: As in `Recording`.
+        """
+        if self._recorded is None:
+            by_first = sections(self.steps, self.constants, self._sharing, op_site)
+            recording = Recording(hooks, by_first, frozenset(section.last for section in by_first.values()), call_step)
+            self._recorded = CompiledPlan(self.graph, self.steps, self.feeds, self.fetches, self.slots, self.constants,
+                                          self._sharing, self.names['hand_over'].func, recording)
+        return self._recorded
 
     def failed_step(self, error: BaseException) -> Step | None:
         """The step that raised an error of `function`, by the line of the plan's frame."""

@@ -1,15 +1,19 @@
 """Generated Python source of a plan: one line per op. Local names are reused when their values die."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pyfuncdbg.hooks.op_batch import deliver
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import kernel_for
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import BufferSharing
+from pyfuncdbg.hosts.numpy.runtime.plans.recorded_steps import Section, batch_maker, is_quiet, pooled_output
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import GradientStep
@@ -26,6 +30,23 @@ class PlanParts(Protocol):
     constants: Mapping[int, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Names and sections of a plan's form for a recorder.
+
+    Attributes:
+        hooks: The installed hooks.
+        sections: By the index of their first step.
+        ends: Indices of their last steps.
+        call_step: `call_step(step, execution, inputs)`: the outputs of a step that is a call.
+    """
+
+    hooks: Any
+    sections: Mapping[int, Section]
+    ends: frozenset[int]
+    call_step: Callable[..., tuple[Any, ...]]
+
+
 class PlanSource:
     """Generator of one plan's source.
 
@@ -37,8 +58,9 @@ class PlanSource:
         ends: For each step the slots of steps' outputs that are dead after it.
     """
 
-    def __init__(self, plan: PlanParts, sharing: BufferSharing) -> None:
+    def __init__(self, plan: PlanParts, sharing: BufferSharing, recording: Recording | None = None) -> None:
         self._plan = plan
+        self._recording = recording
         self._sharing = sharing
         self._local: dict[int, str] = {}
         self._free: list[str] = []
@@ -48,6 +70,9 @@ class PlanSource:
         self.during: dict[int, dict[str, int]] = {}
         feeds = [self._take(slot) for slot in dict.fromkeys(plan.slots[id(t)] for t in plan.feeds)]
         self._lines = [f'def plan({", ".join(["x", *feeds])}):']
+        if recording is not None:
+            self.names.update(hooks=recording.hooks, now=perf_counter_ns, deliver=deliver)
+            self._lines.append('    w, o = hooks.op_recorder, None')
         ends: dict[int, list[int]] = {}
         for slot, index in sharing.last_use.items():
             ends.setdefault(index, []).append(slot)
@@ -85,6 +110,7 @@ class PlanSource:
     def _step(self, index: int, step: Step, ends: Sequence[int]) -> None:
         """The lines of one step. Without gradient calls a result may reuse the local of an input that dies here."""
         python, dying = step.op.definition.python, []
+        self._begin_section(index)
         if python:
             self.during[index] = {name: slot for slot, name in self._local.items()}
         arguments = [self._of(slot) for slot in step.inputs]
@@ -93,13 +119,14 @@ class PlanSource:
             if name is not None and slot in step.inputs:
                 dying.append(name)
         early = dying if not step.gradients else []
-        reused = self._sharing.reusable(step, index)
+        reused = self._sharing.reusable(step, index) if self._recording is None else None
         target = None if reused is None else self._local[reused]
         if target is not None and target in early:
             early = [*(name for name in early if name != target), target]
         self._free.extend(early)
         targets = [self._take(slot) for slot in step.outputs]
-        self._lines.append(f'    {self._line(index, step, arguments, targets, target)}  # {index}')
+        line = self._line if self._recording is None else self._recorded_line
+        self._lines.append(f'    {line(index, step, arguments, targets, target)}  # {index}')
         for number, group in enumerate(step.gradients):
             self._lines.append(f'    {self._gradient_line(group, f"g{index}_{number}")}')
         dead = [name for name in dying if name not in targets]
@@ -112,9 +139,43 @@ class PlanSource:
                 self._free.append(name)
         if dead:
             self._lines.append(f'    del {", ".join(dict.fromkeys(dead))}')
-        if python:
+        self._end_step(index, step)
+
+    def _begin_section(self, index: int) -> None:
+        """The line that begins a batch, before the first step of a section."""
+        section = None if self._recording is None else self._recording.sections.get(index)
+        if section is not None:
+            self.names[f'b{index}'] = batch_maker(section)
+            before = ', '.join(self._of(slot) for slot in section.before)
+            self._lines.append(f'    o = b{index}(x.run, [{before}]); a, u = o.values.append, o.times.append')
+
+    def _end_step(self, index: int, step: Step) -> None:
+        """The lines that deliver a batch, and at which the plan may be left."""
+        if self._recording is not None and index in self._recording.ends:
+            self._lines.append('    o = deliver(w, o)')
+        if step.op.definition.python if self._recording is None else not is_quiet(step):
             self.live[index + 1] = {name: slot for slot, name in self._local.items()}
-            self._lines.append(f'    if x.paused: return hand_over(x, {index + 1}, locals())')
+            condition = 'x.paused' if self._recording is None else 'x.paused or w is None or hooks.op_recorder is not w'
+            self._lines.append(f'    if {condition}: return hand_over(x, {index + 1}, locals())')
+
+    def _recorded_line(self, index: int, step: Step, arguments: list[str], targets: Sequence[str], _: str | None) -> str:
+        """A step whose outputs are kept for the recorder, or that is a call."""
+        assert self._recording is not None
+        if not is_quiet(step):
+            self.names[f's{index}'] = partial(self._recording.call_step, step)
+            call = f's{index}(x, [{", ".join(arguments)}])'
+            return f'{", ".join(targets)}, = {call}' if targets else call
+        pool = pooled_output(step, self._sharing)
+        if pool is None:
+            line = self._line(index, step, arguments, targets, None)
+        else:
+            self.names[f'p{index}'], self.names[f'm{index}'] = pool
+            place = f'p{index}.pop() if p{index} else m{index}()'
+            if len(pool[1].args[0]) > 1:        # elsewhere the result has the order of the inputs, and so have sums of it
+                ordered = ' and '.join(f'{name}.flags.c_contiguous' for name in dict.fromkeys(arguments))
+                place = f'({place}) if {ordered} else None'
+            line = self._line(index, step, arguments, targets, place)
+        return '; '.join([line, *(f'a({target})' for target in targets), 'u(now())'])
 
     def _line(self, index: int, step: Step, arguments: list[str], targets: Sequence[str], reused: str | None) -> str:
         definition = step.op.definition
