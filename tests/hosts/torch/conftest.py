@@ -21,6 +21,14 @@ def torch() -> Any:
     return torch
 
 
+@pytest.fixture(scope='session')
+def op_modes(torch: Any) -> None:
+    """Skips tests of `--ops` where PyTorch has no modes that leave its compiler alone: 2.7."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    if not hasattr(TorchDispatchMode, 'ignore_compile_internals'):
+        pytest.skip('ops of this version of PyTorch are not seen')
+
+
 @pytest.fixture
 def seen(torch: Any) -> Iterator[Seen]:
     """Attached, with a hook that keeps what it sees."""

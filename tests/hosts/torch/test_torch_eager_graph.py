@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from torch_programs import run_command
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures('op_modes')]
 
 PROGRAM = '''
 import torch

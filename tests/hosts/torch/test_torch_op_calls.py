@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures('op_modes')]
 
 
 class SeenOps(Seen):

@@ -186,7 +186,10 @@ def test_a_compiled_model_is_one_graph_and_the_same_bit_for_bit(torch: Any, doub
         return (loss.detach().numpy().tobytes(), model.inner.weight.grad.numpy().tobytes(),
                 counters['stats']['unique_graphs'], dict(counters['graph_break']))
     import torch._dynamo
-    plain = train()
+    try:
+        plain = train()
+    except torch._dynamo.exc.Unsupported as error:
+        pytest.skip(f'this version of PyTorch does not compile the model: {error}')
     with pyfuncdbg.attach('torch'), pyfuncdbg.record() as recording:
         watched = train()
     assert watched == plain
