@@ -21,6 +21,7 @@ from pyfuncdbg.hosts.torch.module_runs import ModuleRuns
 from pyfuncdbg.hosts.torch.python_calls.autograd_functions import AutogradFunctions
 from pyfuncdbg.hosts.torch.python_calls.backward_functions import BackwardFunctions
 from pyfuncdbg.hosts.torch.python_calls.custom_ops import CustomOps
+from pyfuncdbg.hosts.torch.python_calls.earlier_kernels import EarlierKernels
 from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
 from pyfuncdbg.hosts.torch.python_calls.library_kernels import LibraryKernels
 from pyfuncdbg.hosts.torch.python_calls.program_hooks import ProgramHooks
@@ -53,6 +54,7 @@ class TorchAttachment:
         self._op_modes = OpModes(torch_parts, self._calls, DispatchedOps(
             torch_parts, runs, OpSites(torch_parts, host, self._passes.leaves)))
         self._program_hooks = ProgramHooks(torch_parts, host, self._calls)
+        self._earlier_kernels = EarlierKernels(torch_parts, host, self._calls, links)
         self._patches = Patches()
         self._end_subscription: Callable[[], None] = lambda: None
         try:
@@ -65,6 +67,7 @@ class TorchAttachment:
             self._passes.forward.enter()
             self._end_subscription = hooks.subscribe(self._follow_hooks)
             self._program_hooks.install(self._patches)
+            self._earlier_kernels.install()
             BatchFetches(torch_parts, host, self._calls).install(self._patches)
             self._op_modes.install(self._patches)
             WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
@@ -73,6 +76,7 @@ class TorchAttachment:
         except BaseException:
             self._ops.remove()
             self._program_hooks.remove()
+            self._earlier_kernels.remove()
             self._end_subscription()
             self._leave_modes()
             self._patches.restore()
@@ -102,5 +106,6 @@ class TorchAttachment:
         self._leave_modes()
         self._ops.remove()
         self._program_hooks.remove()
+        self._earlier_kernels.remove()
         self._patches.restore()
         HOSTS.pop(TorchHost.name, None)

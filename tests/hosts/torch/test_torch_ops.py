@@ -223,3 +223,40 @@ def test_hooks_that_were_registered_before_attaching(torch: Any) -> None:
         'register_forward_hook', 'register_forward_pre_hook', 'register_full_backward_hook', 'register_hook',
         'register_post_accumulate_grad_hook']
     assert [list(table.values()) for table in tables] == before
+
+
+def test_a_kernel_that_was_registered_before_attaching(torch: Any) -> None:
+    if not hasattr(torch.library, 'get_kernel'):
+        pytest.skip('PyTorch 2.9 or newer')
+    library, begun = torch.library.Library('earlier_kernels', 'DEF'), []
+    library.define('shift(Tensor x, int by, *, bool back=False) -> Tensor')
+
+    def shift(x: Any, by: int, *, back: bool = False) -> Any:
+        begun.append(by)
+        if by > 5:
+            raise ValueError('too far')
+        return torch.roll(x, -by if back else by)
+    library.impl('shift', shift, 'CPU')
+    library.impl('shift', lambda x, by, *, back=False: torch.empty_like(x), 'Meta')
+    op, texts = torch.ops.earlier_kernels.shift, []
+
+    def fail() -> None:
+        try:
+            op(torch.arange(3), 9)
+        except ValueError:
+            texts.append(traceback.format_exc())
+    fail()
+    hook = Seen()
+    with pyfuncdbg.attach('torch'):
+        hooks.add(hook)
+        assert op(torch.arange(3), 1, back=True).tolist() == [1, 2, 0]
+        compiled = torch.compile(lambda x: op(x * 2, 1), backend='aot_eager', fullgraph=True)
+        assert compiled(torch.arange(3)).tolist() == [4, 0, 2]
+        fail()
+        hooks.remove(hook)
+    assert op(torch.arange(3), 1).tolist() == [2, 0, 1]
+    assert begun == [9, 1, 1, 9, 1]             # once a call, also where the function was not known yet
+    assert [(call.site.name, call.site.op_type, call.site.function) for call in hook.calls] == 3 * [
+        ('shift', 'earlier_kernels::shift', shift)]
+    assert [value.tolist() for value in hook.inputs[0]] == [[0, 1, 2], 1, True]
+    assert texts[0] == texts[1]
