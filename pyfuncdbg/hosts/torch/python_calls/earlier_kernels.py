@@ -1,7 +1,7 @@
 """Calls of Python kernels that a `torch.library.Library` has registered before PyTorch was attached.
 
-PyTorch's C++ holds their functions. A kernel over each one calls it as a boxed function; the first Python frame of a call tells
-which function that is. On the thread of each call.
+PyTorch's C++ holds their functions. A kernel over each one calls it as a boxed function; the first Python frame of a call
+tells which function that is. On the thread of each call.
 """
 from __future__ import annotations
 
