@@ -5,44 +5,36 @@ is not known.
 """
 from __future__ import annotations
 
-import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges, ReplaySite
 from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueNotKnown
+from pyfuncdbg.hosts.interception.framework_host import FrameworkHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
 NOT_COMPUTED, TRACED = 'not computed yet', 'a tracer, which has no value'
-_PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 
 
-class JaxHost:
-    """The `Host` of JAX.
+class JaxHost(FrameworkHost):
+    """The `Host` of JAX. It has no random state: random numbers come from keys, which are inputs.
 
     Args:
         parts: Modules of the imported JAX.
     """
 
     name = 'jax'
-    pauses_within = False
     variables: Sequence[str] = ('XLA_FLAGS', 'JAX_PLATFORMS', 'JAX_ENABLE_X64', 'JAX_DEFAULT_MATMUL_PRECISION')
-    replay_site: ReplaySite                     # by the attachment
-    op_draws: Any = None                        # random numbers come from keys, which are inputs
 
     def __init__(self, parts: JaxParts) -> None:
         self._parts = parts
         self.version = parts.version
         self._array = parts.array.ArrayImpl
         self._tracer = parts.core.Tracer
-        if self._array not in EAGER_TENSORS:
-            EAGER_TENSORS.append(self._array)
-        READERS[self._array] = self._read
+        self._register(self._array, self._read)
 
     def _read(self, array: Any) -> np.ndarray:
         """The elements of an array that is computed, in the same memory on the CPU.
@@ -92,47 +84,19 @@ class JaxHost:
         """
         if type(value) is self._array:
             return self._read(value)
-        if isinstance(value, _PLAIN):
-            return _boxed(value) if isinstance(value, bytes) else np.asarray(value)
         if type(getattr(value, '_base_array', None)) is self._array:    # random keys
             return self._read(value._base_array)
         if isinstance(value, self._tracer):
             dtype = value.aval.dtype if isinstance(getattr(value.aval, 'dtype', None), np.dtype) else np.dtype(object)
             raise ValueNotKnown(UnknownValue(dtype, tuple(getattr(value.aval, 'shape', ())), TRACED))
-        return _boxed(value)
+        return super().to_numpy(value)
 
-    def tensor_name(self, value: Any) -> str:
-        """'' of any value: nothing in a program of JAX has a name.
+    def _is_tensor(self, value: Any) -> bool:
+        return type(value) is self._array
 
-        Args:
-            value: Any value.
-        """
-        return ''
-
-    def from_numpy(self, array: np.ndarray, like: Any) -> Any:
-        """Make a value of the kind of another one.
-
-        Args:
-            array: Its elements, which are copied.
-            like: A JAX array, NumPy array or scalar of the same dtype and shape.
-
-        Returns:
-            The new value.
-
-        Raises:
-            ValueError: The dtype or shape differs, or `like` has none.
-        """
-        is_tensor = type(like) is self._array
-        if not is_tensor and not isinstance(like, _PLAIN):
-            raise ValueError(f'got {type(like).__name__} to be replaced, expected an array')
-        dtype, shape = (like.dtype, like.shape) if is_tensor else (old := np.asarray(like)).dtype and (old.dtype, old.shape)
-        if array.dtype != dtype or array.shape != tuple(shape):
-            raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)} as the value it replaces')
-        if is_tensor:
-            return self.make_tensor(array)
-        if isinstance(like, np.ndarray):
-            return array.copy()
-        return type(like)(array[()])
+    def _type_of(self, tensor: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Also of an array that is not computed yet."""
+        return (tensor.dtype, tuple(tensor.shape)) if self._is_tensor(tensor) else super()._type_of(tensor)
 
     def make_tensor(self, array: np.ndarray) -> Any:
         """Make a JAX array on the first device of the CPU.
@@ -143,12 +107,8 @@ class JaxHost:
         jax = sys.modules['jax']
         return jax.device_put(np.array(array), jax.local_devices(backend='cpu')[0])
 
-    def new_context(self, inputs: int) -> Any:
-        """No function of it takes one."""
-        return None
-
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Call a site's function outside of any run; no hook sees it.
+        """Call a callback outside of any run, with JAX arrays; no hook sees it.
 
         Args:
             site: Of a callback.
@@ -160,65 +120,10 @@ class JaxHost:
         Raises:
             ValueError: The site calls no Python function.
         """
-        again = site.attrs.get('_call')
-        if again is None:
-            raise ValueError(f'{site.name!r} cannot be called again: it is no Python call')
         tensors = [self.make_tensor(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
                    for value in inputs]
-        return again(tensors)  # type: ignore[no-any-return]
+        return super().call_again(site, tensors)
 
-    @contextmanager
-    def restored_state(self) -> Iterator[ListChanges]:
-        """A block that restores the random states of NumPy and Python at its end; JAX has no state of its own.
-
-        Yields:
-            A function that tells which variables have changed: none.
-        """
-        state = self.rng_state()
-        try:
-            yield tuple
-        finally:
-            self.set_rng_state(state)
-
-    def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
-        """Refuse: the function of a callback is part of a compiled program.
-
-        Args:
-            site, function, count: As for other hosts.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(f'{site.name!r} is part of a compiled program, whose function JAX does not replace; '
-                         'inject gives one output another value')
-
-    def rng_state(self) -> Any:
-        """The random states of NumPy and of `random`."""
-        return np.random.get_state(), random.getstate()
-
-    def set_rng_state(self, state: Any) -> None:
-        """Restore random states.
-
-        Args:
-            state: A result of `rng_state`.
-        """
-        numpy_state, python_state = state
-        np.random.set_state(numpy_state)
-        random.setstate(python_state)
-
-    def op_generators(self) -> Sequence[tuple[str, Any]]:
-        """(): ops get their random keys as inputs."""
-        return ()
-
-    def restore_op_generators(self, states: Sequence[tuple[str, Any]]) -> None:
-        """Do nothing: there are none.
-
-        Args:
-            states: As in a trace.
-        """
-
-
-def _boxed(value: Any) -> np.ndarray:
-    boxed = np.empty((), object)
-    boxed[()] = value
-    return boxed
+    def _refusal(self, site: CallSite) -> str:
+        return (f'{site.name!r} is part of a compiled program, whose function JAX does not replace; '
+                'inject gives one output another value')

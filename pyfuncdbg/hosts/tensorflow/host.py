@@ -4,26 +4,22 @@ Asked on the thread of a call, which may be one of TensorFlow's own.
 """
 from __future__ import annotations
 
-import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.function_fit import check_fit
-from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges, ReplaySite
 from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
+from pyfuncdbg.hosts.interception.framework_host import PLAIN, FrameworkHost, KeptState, boxed
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
-_PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 _MOST_DENSE = 1 << 20
 
 
-class TensorFlowHost:
+class TensorFlowHost(FrameworkHost):
     """The `Host` of the real TensorFlow.
 
     Args:
@@ -31,8 +27,6 @@ class TensorFlowHost:
     """
 
     name = 'tensorflow'
-    pauses_within = False
-    replay_site: ReplaySite                     # by the attachment
     variables: Sequence[str] = ('TF_NUM_INTRAOP_THREADS', 'TF_NUM_INTEROP_THREADS', 'TF_DETERMINISTIC_OPS',
                                 'TF_CUDNN_DETERMINISTIC', 'TF_ENABLE_ONEDNN_OPTS', 'TF_XLA_FLAGS', 'XLA_FLAGS')
 
@@ -41,9 +35,7 @@ class TensorFlowHost:
         self.version = parts.version
         self._eager = parts.ops.EagerTensor
         self._seeds: random_states.PythonRandom | None = None
-        if self._eager not in EAGER_TENSORS:
-            EAGER_TENSORS.append(self._eager)
-        READERS[self._eager] = self._eager._numpy_internal      # immutable; the memory is shared
+        self._register(self._eager, self._eager._numpy_internal)     # immutable; the memory is shared
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value. The memory of an eager tensor on the CPU is shared, not copied.
@@ -58,10 +50,8 @@ class TensorFlowHost:
             try:
                 return np.asarray(value._numpy_internal())      # `_numpy` only raises another error
             except Exception:                   # a resource or variant, without elements to read
-                return _boxed(value)
-        if isinstance(value, _PLAIN):
-            return _boxed(value) if isinstance(value, bytes) else np.asarray(value)     # NumPy's bytes lose NULs at the end
-        return self._of_other(value)
+                return boxed(value)
+        return super().to_numpy(value) if isinstance(value, PLAIN) else self._of_other(value)
 
     def _of_other(self, value: Any) -> np.ndarray:
         kind = type(value).__name__
@@ -76,8 +66,8 @@ class TensorFlowHost:
                 with self._parts.context.eager_mode():
                     return self.to_numpy(value.read_value())
         except Exception:                       # of a graph, or deleted: no value to read
-            return _boxed(value)
-        return _boxed(value)
+            return boxed(value)
+        return boxed(value)
 
     def _dense(self, value: Any) -> np.ndarray:
         """A sparse tensor as its elements, or as its values where that would be large."""
@@ -103,32 +93,11 @@ class TensorFlowHost:
         name = value.name
         return name if isinstance(name, str) else ''
 
-    def from_numpy(self, array: np.ndarray, like: Any) -> Any:
-        """Make a value of the kind of another one.
+    def _is_tensor(self, value: Any) -> bool:
+        return isinstance(value, self._eager)
 
-        Args:
-            array: Its elements, which are copied.
-            like: An eager tensor, array or scalar of the same dtype and shape.
-
-        Returns:
-            The new value.
-
-        Raises:
-            ValueError: The dtype or shape differs, or `like` has none.
-        """
-        tensor = isinstance(like, self._eager)
-        if not tensor and not isinstance(like, _PLAIN):
-            raise ValueError(f'got {type(like).__name__} to be replaced, expected a tensor with a value')
-        old = self.to_numpy(like)
-        if array.dtype != old.dtype or array.shape != old.shape:
-            raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it '
-                             f'replaces')
-        if tensor:
-            return self.tensor(array, like.dtype)
-        if isinstance(like, bytes):
-            return array[()]
-        copy = array.copy() if array.ndim or array.dtype == object else array[()]
-        return np.array(copy) if isinstance(like, np.ndarray) else copy
+    def _replacement(self, array: np.ndarray, like: Any) -> Any:
+        return self.tensor(array, like.dtype)
 
     def tensor(self, value: Any, dtype: Any = None) -> Any:
         """Make an eager tensor, whatever graph this thread is building.
@@ -144,88 +113,21 @@ class TensorFlowHost:
             own = np.array(value) if isinstance(value, np.ndarray) else value
             return self._parts.ops.convert_to_tensor(own, dtype=dtype)
 
-    def new_context(self, inputs: int) -> Any:
-        """Make no context: no function takes one.
+    def _refusal(self, site: CallSite) -> str:
+        return f'{site.name!r} is an eager call: there is no node whose function could be replaced'
 
-        Args:
-            inputs: How many arguments follow.
+    def _kept_state(self) -> KeptState:
+        return KeptVariables(self._parts)
 
-        Returns:
-            None.
-        """
-        return None
-
-    def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Call a site's function outside of any run; no hook sees it.
-
-        Args:
-            site: A Python site.
-            inputs: Tensors or arrays.
-
-        Returns:
-            The outputs.
-
-        Raises:
-            ValueError: The site cannot be called again.
-        """
-        again = site.attrs.get('_call')
-        if again is None:
-            raise ValueError(f'{site.name!r} cannot be called again: it is no Python call')
-        return again(list(inputs))  # type: ignore[no-any-return]
-
-    @contextmanager
-    def restored_state(self) -> Iterator[ListChanges]:
-        """A block that restores random states of NumPy, Python and eager ops, and eager variables, at its end.
-
-        Yields:
-            A function that tells which variables have changed.
-        """
-        state, variables = self.rng_state(), KeptVariables(self._parts)
-        try:
-            yield variables.changed
-        finally:
-            variables.restore()
-            self.set_rng_state(state)
-
-    def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
-        """Call another function at a Python site from its next call on.
-
-        Args:
-            site: The site.
-            function: The new function.
-            count: Number of inputs that it is called with.
-
-        Raises:
-            ValueError: The site has no node, or the function does not take `count` inputs.
-        """
-        replace = site.attrs.get('_replace')
-        if replace is None:
-            raise ValueError(f'{site.name!r} is an eager call: there is no node whose function could be replaced')
-        check_fit(function, [None] * count)
-        replace(function)
-        site.function = function
-
-    def rng_state(self) -> Any:
-        """The random states of NumPy, of `random` and of the seeds of eager ops.
-
-        Returns:
-            A value for `set_rng_state`.
-        """
+    def _own_random_state(self) -> Any:
+        """That of the seeds of eager ops."""
         seeds = getattr(self._parts.context.context(), '_rng', None)
-        return np.random.get_state(), random.getstate(), seeds.getstate() if seeds is not None else None
+        return seeds.getstate() if seeds is not None else None
 
-    def set_rng_state(self, state: Any) -> None:
-        """Restore random states.
-
-        Args:
-            state: A result of `rng_state`.
-        """
-        numpy_state, python_state, seeds_state = state
-        np.random.set_state(numpy_state)
-        random.setstate(python_state)
+    def _restore_own_random_state(self, state: Any) -> None:
         seeds = getattr(self._parts.context.context(), '_rng', None)
-        if seeds is not None and seeds_state is not None:
-            seeds.setstate(seeds_state)
+        if seeds is not None and state is not None:
+            seeds.setstate(state)
 
     def make_tensor(self, array: np.ndarray) -> Any:
         """Make an eager tensor.
@@ -276,12 +178,6 @@ class TensorFlowHost:
         context = self._parts.context.context()
         context._set_global_seed(seed)
         random_states.restore(context._rng, by_name['seeds'])
-
-
-def _boxed(value: Any) -> np.ndarray:
-    boxed = np.empty((), object)
-    boxed[()] = value
-    return boxed
 
 
 class KeptVariables:

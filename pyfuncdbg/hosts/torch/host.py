@@ -1,26 +1,22 @@
 """The host of PyTorch: how observers read and make its values. Asked on the thread of a call."""
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.function_fit import check_fit
-from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, SUMMARIES, ListChanges, ReplaySite
+from pyfuncdbg.hooks.host import READERS, SUMMARIES
+from pyfuncdbg.hosts.interception.framework_host import FrameworkHost, KeptState, boxed
 from pyfuncdbg.hosts.torch.context_argument import takes_context, without_context
 from pyfuncdbg.hosts.torch.random_state import TorchRandom
 from pyfuncdbg.hosts.torch.saved_modules import SavedModules
 from pyfuncdbg.hosts.torch.tensor_values import TensorReader
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
-_PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 
-
-class TorchHost:
+class TorchHost(FrameworkHost):
     """The `Host` of PyTorch.
 
     Args:
@@ -28,8 +24,6 @@ class TorchHost:
     """
 
     name = 'torch'
-    pauses_within = False
-    replay_site: ReplaySite                     # by the attachment
     variables: Sequence[str] = ('OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'CUBLAS_WORKSPACE_CONFIG', 'ATEN_CPU_CAPABILITY',
                                 'TORCH_ALLOW_TF32_CUBLAS_OVERRIDE', 'PYTORCH_CUDA_ALLOC_CONF')
 
@@ -39,9 +33,7 @@ class TorchHost:
         self.reader = TensorReader(parts)
         self._random = TorchRandom(parts.torch.default_generator, parts.torch.from_numpy)
         for kind in (parts.torch.Tensor, parts.torch.nn.Parameter):
-            if kind not in EAGER_TENSORS:
-                EAGER_TENSORS.append(kind)
-            READERS[kind] = self.reader.read
+            self._register(kind, self.reader.read)
         SUMMARIES[self.name] = self.reader.summary
 
     def to_numpy(self, value: Any) -> np.ndarray:
@@ -62,52 +54,15 @@ class TorchHost:
             try:
                 array = self.reader.array(value)
             except Exception:                   # of a class of the program, or without elements that NumPy can hold
-                return _boxed(value)
-            return array if isinstance(array, np.ndarray) else _boxed(array)
-        if isinstance(value, _PLAIN):
-            return _boxed(value) if isinstance(value, bytes) else np.asarray(value)     # NumPy's bytes lose NULs at the end
-        return _boxed(value)
+                return boxed(value)
+            return array if isinstance(array, np.ndarray) else boxed(array)
+        return super().to_numpy(value)
 
-    def tensor_name(self, value: Any) -> str:
-        """The name of a symbolic tensor: PyTorch has none.
-
-        Args:
-            value: Any value.
-
-        Returns:
-            ''.
-        """
-        return ''
-
-    def from_numpy(self, array: np.ndarray, like: Any) -> Any:
-        """Make a value of the kind of another one. A tensor goes on to the gradient of the one that it replaces.
-
-        Args:
-            array: Its elements, which are copied.
-            like: A tensor, array or scalar of the same dtype and shape.
-
-        Returns:
-            The new value.
-
-        Raises:
-            ValueError: The dtype or shape differs, or `like` has none.
-        """
-        tensor = self.reader.is_tensor(like)
-        if not tensor and not isinstance(like, _PLAIN):
-            raise ValueError(f'got {type(like).__name__} to be replaced, expected a tensor with a value')
-        old = self.to_numpy(like)
-        if array.dtype != old.dtype or array.shape != old.shape:
-            raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it '
-                             f'replaces')
-        if tensor:
-            return self._replacement(array, like)
-        if isinstance(like, bytes | str | int | float | complex) and not isinstance(like, np.generic):
-            return array.item() if array.dtype != object else array[()]
-        copy = array.copy() if array.ndim or array.dtype == object else array[()]
-        return np.array(copy) if isinstance(like, np.ndarray) else copy
+    def _is_tensor(self, value: Any) -> bool:
+        return self.reader.is_tensor(value)
 
     def _replacement(self, array: np.ndarray, like: Any) -> Any:
-        """A tensor with other elements on the device of another one, and with its gradient function."""
+        """A tensor with other elements on the device of another one, whose gradient it goes on to."""
         new = self.tensor(array, like.dtype).to(like.device)
         if not like.requires_grad:
             return new
@@ -145,75 +100,27 @@ class TorchHost:
         context.needs_input_grad = (False,) * inputs
         return context
 
-    def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Call a site's function outside of any run; no hook sees it.
-
-        Args:
-            site: A Python site.
-            inputs: Tensors or arrays.
-
-        Returns:
-            The outputs.
-
-        Raises:
-            ValueError: The site cannot be called again.
-        """
-        again = site.attrs.get('_call')
-        if again is None:
-            raise ValueError(f'{site.name!r} cannot be called again: it is no Python call')
-        return again(list(inputs))  # type: ignore[no-any-return]
-
-    @contextmanager
-    def restored_state(self) -> Iterator[ListChanges]:
-        """A block that restores random states, and the parameters and buffers of modules, at its end.
-
-        Yields:
-            A function that tells which parameters and buffers have changed.
-        """
-        state, modules = self.rng_state(), SavedModules(self._parts)
-        try:
-            yield modules.changed
-        finally:
-            modules.restore()
-            self.set_rng_state(state)
-
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
-        """Call another function at a Python site from its next call on.
+        """Call another function at a Python site from its next call on, which may take a `ctx` before its inputs.
 
         Args:
-            site: The site.
-            function: The new function.
-            count: Number of inputs that it is called with.
+            site, function, count: As for other hosts.
 
         Raises:
             ValueError: The function of the site cannot be replaced, or the new one does not take `count` inputs.
         """
-        replace = site.attrs.get('_replace')
-        if replace is None:
-            raise ValueError(f'{site.name!r} has no function that could be replaced')
         own = takes_context(function)           # that of the program, which comes back
-        check_fit(function, [None] * (count + (site.traits.takes_context and not own)))
-        replace(function)
+        super().replace(site, function, count + (site.traits.takes_context and not own))
         site.function = without_context(function) if site.traits.takes_context and not own else function
 
-    def rng_state(self) -> Any:
-        """The random states of NumPy, of `random` and of PyTorch on the CPU.
+    def _kept_state(self) -> KeptState:
+        return SavedModules(self._parts)
 
-        Returns:
-            A value for `set_rng_state`.
-        """
-        return np.random.get_state(), random.getstate(), self._random.state()
+    def _own_random_state(self) -> Any:
+        return self._random.state()
 
-    def set_rng_state(self, state: Any) -> None:
-        """Restore random states.
-
-        Args:
-            state: A result of `rng_state`.
-        """
-        numpy_state, python_state, torch_state = state
-        np.random.set_state(numpy_state)
-        random.setstate(python_state)
-        self._random.restore(torch_state)
+    def _restore_own_random_state(self, state: Any) -> None:
+        self._random.restore(state)
 
     def make_tensor(self, array: np.ndarray) -> Any:
         """Make a tensor.
@@ -250,12 +157,6 @@ class TorchHost:
         """
         if states:
             self._random.restore(dict(states).get(''))
-
-
-def _boxed(value: Any) -> np.ndarray:
-    boxed = np.empty((), object)
-    boxed[()] = value
-    return boxed
 
 
 def _replaced_function(parts: TorchParts) -> Callable[[Any, Any], Any]:
