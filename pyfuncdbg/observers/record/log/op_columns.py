@@ -198,11 +198,16 @@ class _EncodedValues:
         arrays: list[np.ndarray] = []
         limits: list[int] = []
         notes: list[str] = []
+        known: dict[tuple[int, int], int] = {}      # a constant is a value of every run
         for ops in queued:
             for value in ops.batch.values:
                 if type(value) is np.ndarray:
                     codes.append(COLUMNED)
-                    ranks.append(len(arrays))
+                    key = id(value), ops.limit
+                    rank = known.setdefault(key, len(arrays))
+                    ranks.append(rank)
+                    if rank < len(arrays):
+                        continue
                     arrays.append(value)
                     limits.append(ops.limit)
                     notes.append(ops.note)
@@ -215,11 +220,15 @@ class _EncodedValues:
                     ranks.append(len(self.descriptions))
                     self.descriptions.append(store.describe(value))
         self.codes, self.ranks = np.array(codes, np.uint8), np.array(ranks, np.int64)
-        self.sizes, self.bad = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
-        bad = _fill(self.list, arrays, limits, notes, store)
+        self._measure(arrays, _fill(self.list, arrays, limits, notes, store))
+
+    def _measure(self, arrays: list[np.ndarray], bad: list[bool]) -> None:
+        """Fill `sizes` and `bad`, given the arrays in columns and which of these have a NaN or infinity."""
+        self.sizes, self.bad = np.zeros(len(self.codes), np.int64), np.zeros(len(self.codes), np.int64)
         here = self.codes == COLUMNED
-        self.bad[here] = bad
-        self.sizes[here] = [array.nbytes for array in arrays]
+        if arrays:
+            self.bad[here] = np.array(bad)[self.ranks[here]]
+            self.sizes[here] = np.array([array.nbytes for array in arrays])[self.ranks[here]]
         described = self.codes == 0
         self.bad[described] = [entry[8] is not False for entry in self.descriptions]
         self.sizes[described] = [entry[2] for entry in self.descriptions]

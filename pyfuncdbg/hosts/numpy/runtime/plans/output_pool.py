@@ -16,8 +16,8 @@ import numpy as np
 from pyfuncdbg.hooks.chain import hooks
 
 _IDLE = 8 << 20
-"""Bytes of unused arrays of one type and shape; at least `_FEWEST` arrays, however large."""
-_FEWEST = 2
+"""Bytes of unused arrays of one type and shape; between `_FEWEST` and `_MOST` arrays, however large or small."""
+_FEWEST, _MOST = 2, 1024
 _SOLE = 2
 """What `sys.getrefcount` gives for an object that only the caller's local refers to."""
 
@@ -52,5 +52,5 @@ def recycle(values: list[Any]) -> None:
         value = values.pop()
         if type(value) is np.ndarray and value.base is None and sys.getrefcount(value) <= _SOLE:
             same = _unused.get((value.dtype, value.shape))
-            if same is not None and len(same) < max(_FEWEST, _IDLE // max(value.nbytes, 1)):
+            if same is not None and len(same) < min(max(_FEWEST, _IDLE // max(value.nbytes, 1)), _MOST):
                 same.append(value)
