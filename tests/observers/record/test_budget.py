@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from plain_host import wrapped
 
-from pyfuncdbg.observers.record.log import back_pressure
+from pyfuncdbg.observers.record.log import back_pressure, journal
 from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
@@ -61,6 +61,29 @@ def test_kept_and_dropped_make_what_was_produced(tmp_path, budget):
             if given.level == 'full':
                 assert call.output[0].text == f'token-{call.site.name[4:]}-{given.to_numpy()[0]}\n'
             assert call.thread > 0
+
+
+def test_calls_without_room_are_not_encoded_again_and_again(tmp_path, monkeypatch):
+    encoded = []
+
+    def counted(rows, describe):
+        encoded.append(len(rows))
+        return encode(rows, describe)
+    encode = journal.encode
+    monkeypatch.setattr(journal, 'encode', counted)
+    call = wrapped(lambda x: [x], name='site')
+    with Recorder(tmp_path / 't.pfd', budget=1 << 20) as recorder:
+        for i in range(3000):
+            call(np.full(100, float(i)))
+        recorder.flush()
+        del encoded[:]
+        for i in range(3000):
+            call(np.full(100, float(i)))
+    assert sum(encoded) <= 300                  # each of 3000 in batches of batches before
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        found, dropped = kept(trace), trace.info().dropped
+        assert found['calls'] + dropped['calls'] == 6000
+        assert found['tensors'] + dropped['tensors'] == 12000
 
 
 def test_eight_native_threads_are_recorded_whole(tmp_path):

@@ -6,6 +6,7 @@ calls; the record of what was lost has room reserved.
 # long: what has room is decided in one order for calls and ops, values and prints, segments and losses
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import socket
@@ -101,6 +102,8 @@ class Journal:
         self._named_states: dict[int, set[int]] = {}
         """By segment: the states that calls behind it may name."""
         self._cannot_remove = False
+        self._smallest_refused = 0
+        """Bytes of the smallest record of one call that had no room."""
         try:
             self.put(log_file.PROCESS, self._process)
             self.publish()
@@ -203,7 +206,12 @@ class Journal:
                 self._pieces.clear()
 
     def _add_fitting(self, rows: list[QueuedCall], kind: int) -> dict[str, int]:
-        """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
+        """The counts of what was lost. Rows that do not fit are halved until those that fit are found.
+
+        That takes as long as ten records, so rows are lost at once while there is no room for the smallest that was refused.
+        """
+        if len(rows) > 1 and self._smallest_refused and not self._ledger.fits(self._smallest_refused):
+            return functools.reduce(_add, map(losses_of, rows))
         body = encode(rows, self._store.describe)
         missed = self._store.count_missed()
         if self._ledger.afford(len(body) + log_file.FRAME_SIZE):
@@ -213,6 +221,8 @@ class Journal:
             missed.pop(CUT, None)
             return missed
         if len(rows) == 1:
+            size = len(body) + log_file.FRAME_SIZE
+            self._smallest_refused = min(self._smallest_refused or size, size)
             return losses_of(rows[0])
         half = len(rows) // 2
         return _add(self._add_fitting(rows[:half], kind), self._add_fitting(rows[half:], kind))
