@@ -419,3 +419,12 @@ def test_warnings_of_c_code_are_warnings_though_the_program_imports_none(
     with Trace.open(tmp_path / 'w.pfd') as trace:
         (call,) = trace.calls(kind='python')
     assert list(dict.fromkeys(one.kind for one in call.output)) == kinds
+
+
+def test_a_dataclass_of_a_library_that_a_command_loads_later(tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    """The program has imported `dataclasses` by then, which looks for the module of a class among the loaded ones."""
+    write(tmp_path, {'prog.py': 'import dataclasses, pyfuncdbg.ui.views.progress as ours\n'
+                                'load = vars(ours)["__builtins__"]["__import__"]\n'
+                                'print(load("rich.progress", vars(ours), None, ["Progress"]).Progress.__name__)\n'})
+    done = ran(tmp_path, *launcher, '--quiet', '--break', 'nowhere', 'prog.py')
+    assert done.stdout == 'Progress\n', done.stderr

@@ -194,7 +194,7 @@ class OwnImports:
         modules = {each: module for each, module in self._modules.items() if each.partition('.')[0] == name}
         if name == 'json':
             _decode(modules, 'c_')
-        self._adapt(modules.values(), sys)
+        self._adapt(modules.values(), self._sys if name == 'dataclasses' else sys)  # it looks for classes' modules there
         sys.modules.update({each: module for each, module in modules.items() if each != name})
         self._withdrawn.discard(name)
         for each in modules:
