@@ -4,15 +4,13 @@ Looked up once by the attachment. Nothing here imports JAX or starts its backend
 """
 from __future__ import annotations
 
-import re
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.errors import AttachError
+from pyfuncdbg.hosts.interception.imported_framework import imported_framework
 
 OLDEST, NEWEST = (0, 6), (0, 10)
-_SUPPORTED = f'{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,10 +80,10 @@ _MODULES = {
     'tree': ('jax._src.tree_util', 'tree_leaves tree_flatten tree_unflatten tree_flatten_with_path keystr'),
     'errors': ('jax.errors', 'JaxRuntimeError'),
 }
-_ATTRIBUTES = (
-    ('array', 'ArrayImpl', 'is_ready is_deleted _single_device_array_to_np_array_did_copy'),
-    ('execution', 'UnloadedMeshExecutable', 'build_unsafe_call'),
-)
+_MEMBERS = {
+    ('array', 'ArrayImpl'): 'is_ready is_deleted _single_device_array_to_np_array_did_copy',
+    ('execution', 'UnloadedMeshExecutable'): 'build_unsafe_call',
+}
 """Attributes of classes that are used."""
 
 
@@ -95,36 +93,10 @@ def parts() -> JaxParts:
     Raises:
         AttachError: None is imported, or it is of another version or not complete.
     """
-    package = sys.modules.get('jax')
-    if package is None:
-        raise AttachError('jax is not imported')
-    where = getattr(package, '__file__', None) or 'of no file'
-    version = getattr(package, '__version__', None)
-    broken = f'the imported jax ({where}) is not complete'
-    if not isinstance(version, str):
-        raise AttachError(f'{broken}: it has no __version__')
-    match = re.match(r'(\d+)\.(\d+)', version)
-    if match is None or not OLDEST <= (int(match[1]), int(match[2])) <= NEWEST:
-        raise AttachError(f'JAX {version} is not supported, expected {_SUPPORTED}')
-    modules = {part: _module(broken, name, attributes.split()) for part, (name, attributes) in _MODULES.items()}
-    for part, class_name, attributes in _ATTRIBUTES:
-        kind = getattr(modules[part], class_name)
-        for attribute in attributes.split():
-            if not hasattr(kind, attribute):
-                raise AttachError(f'{broken}: {modules[part].__name__}.{class_name} has no {attribute}')
+    framework = imported_framework('jax', 'JAX', OLDEST, NEWEST)
+    modules = framework.modules(_MODULES, _MEMBERS)
     compilation = modules['compilation']
     jit = getattr(compilation, 'jit_p', None) or getattr(compilation, 'pjit_p', None)      # its name before 0.7
     if not hasattr(jit, 'impl'):
-        raise AttachError(f'{broken}: {compilation.__name__} has no jit_p.impl')
-    modules['jit'] = jit
-    return JaxParts(version, (int(match[1]), int(match[2])), **modules)
-
-
-def _module(broken: str, name: str, attributes: list[str]) -> Any:
-    module = sys.modules.get(name)
-    if module is None:
-        raise AttachError(f'{broken}: it has not loaded {name}')
-    for attribute in attributes:
-        if not hasattr(module, attribute):
-            raise AttachError(f'{broken}: {name} has no {attribute}')
-    return module
+        raise AttachError(f'{framework.complaint}: {compilation.__name__} has no jit_p.impl')
+    return JaxParts(framework.version, framework.release, jit=jit, **modules)

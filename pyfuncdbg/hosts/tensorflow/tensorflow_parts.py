@@ -4,15 +4,12 @@ Looked up once by the attachment. Nothing here imports TensorFlow.
 """
 from __future__ import annotations
 
-import re
-import sys
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.errors import AttachError
+from pyfuncdbg.hosts.interception.imported_framework import imported_framework
 
 OLDEST, NEWEST = (2, 18), (2, 21)
-_SUPPORTED = f'{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,24 +115,5 @@ def parts() -> TensorFlowParts:
     Raises:
         AttachError: None is imported, or it is of another version or not complete.
     """
-    package = sys.modules.get('tensorflow')
-    if package is None:
-        raise AttachError('tensorflow is not imported')
-    where = getattr(package, '__file__', None) or 'of no file'
-    version = getattr(package, '__version__', None)
-    broken = f'the imported tensorflow ({where}) is not complete'
-    if not isinstance(version, str):
-        raise AttachError(f'{broken}: it has no __version__')
-    match = re.match(r'(\d+)\.(\d+)', version)
-    if match is None or not OLDEST <= (int(match[1]), int(match[2])) <= NEWEST:
-        raise AttachError(f'TensorFlow {version} is not supported, expected {_SUPPORTED}')
-    modules = {}
-    for part, (name, attributes) in _MODULES.items():
-        module = sys.modules.get(name)
-        if module is None:
-            raise AttachError(f'{broken}: it has not loaded {name}')
-        missing = [attribute for attribute in attributes.split() if not hasattr(module, attribute)]
-        if missing:
-            raise AttachError(f'{broken}: {name} has no {missing[0]}')
-        modules[part] = module
-    return TensorFlowParts(version, **modules)
+    framework = imported_framework('tensorflow', 'TensorFlow', OLDEST, NEWEST)
+    return TensorFlowParts(framework.version, **framework.modules(_MODULES, {}))

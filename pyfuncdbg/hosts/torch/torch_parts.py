@@ -4,13 +4,12 @@ Looked up once by the attachment. Nothing here imports PyTorch.
 """
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.errors import AttachError
+from pyfuncdbg.hosts.interception.imported_framework import imported_framework
 
-OLDEST = (2, 7)
+OLDEST, NEWEST = (2, 7), (2, 14)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,33 +92,5 @@ def parts() -> TorchParts:
     Raises:
         AttachError: None is imported, or it is of another version or not complete.
     """
-    package = sys.modules.get('torch')
-    if package is None:
-        raise AttachError('torch is not imported')
-    where = getattr(package, '__file__', None) or 'of no file'
-    version = str(getattr(package, '__version__', None) or '')
-    broken = f'the imported torch ({where}) is not complete'
-    if not version:
-        raise AttachError(f'{broken}: it has no __version__')
-    numbers = tuple([int(number) for number in version.split('+')[0].split('.')[:2] if number.isdigit()])
-    if len(numbers) != 2 or numbers < OLDEST:
-        raise AttachError(f'PyTorch {version} is not supported, expected {OLDEST[0]}.{OLDEST[1]} or newer')
-    modules = {part: _checked_module(part, broken if numbers < (2, 15) else f'PyTorch {version} is not supported')
-               for part in _MODULES}
-    return TorchParts(version=version, **modules)
-
-
-def _checked_module(part: str, complaint: str) -> Any:
-    """One module with all that is used of it."""
-    name, attributes = _MODULES[part]
-    module = sys.modules.get(name)
-    if module is None:
-        raise AttachError(f'{complaint}: it has not loaded {name}')
-    missing = [attribute for attribute in attributes.split() if not hasattr(module, attribute)]
-    if missing:
-        raise AttachError(f'{complaint}: {name} has no {missing[0]}')
-    for (owner, kind), members in _MEMBERS.items():
-        absent = [member for member in members.split() if owner == part and not hasattr(getattr(module, kind), member)]
-        if absent:
-            raise AttachError(f'{complaint}: {name}.{kind} has no {absent[0]}')
-    return module
+    framework = imported_framework('torch', 'PyTorch', OLDEST, NEWEST, tries_newer=True)
+    return TorchParts(version=framework.version, **framework.modules(_MODULES, _MEMBERS))
