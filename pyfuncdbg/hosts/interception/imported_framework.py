@@ -76,12 +76,12 @@ def imported_framework(name: str, title: str, oldest: Release, newest: Release, 
         raise AttachError(f'{name} is not imported')
     where = getattr(package, '__file__', None) or 'of no file'
     broken = f'the imported {name} ({where}) is not complete'
-    version = str(getattr(package, '__version__', None) or '')
-    if not version:
+    version = getattr(package, '__version__', None)
+    if not isinstance(version, str) or not version:
         raise AttachError(f'{broken}: it has no __version__')
     match = re.match(r'(\d+)\.(\d+)', version)
     release = (int(match[1]), int(match[2])) if match is not None else (0, 0)
     expected = f'{oldest[0]}.{oldest[1]} ' + ('or newer' if tries_newer else f'to {newest[0]}.{newest[1]}')
     if release < oldest or (release > newest and not tries_newer):
         raise AttachError(f'{title} {version} is not supported, expected {expected}')
-    return ImportedFramework(version, release, broken if release <= newest else f'{title} {version} is not supported')
+    return ImportedFramework(str(version), release, broken if release <= newest else f'{title} {version} is not supported')
