@@ -36,10 +36,10 @@ class OpSequence:
             order of the ops, behind those of the values that were there before.
         copied: Places of values that something else may write to after the batch was delivered: what the program has fed,
             what it or a variable gets. The recorder copies these at once; all others it keeps.
-        encoded: Of the recorder: columns that it has made of this.
+        encoded, announced: Of the recorder: columns that it has made of this, and a mark that the log knows the sites.
     """
 
-    __slots__ = ('copied', 'encoded', 'inputs', 'outputs', 'sites')
+    __slots__ = ('announced', 'copied', 'encoded', 'inputs', 'outputs', 'sites')
 
     def __init__(self, sites: Sequence[CallSite], inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]],
                  copied: Sequence[int] = ()) -> None:
@@ -58,6 +58,7 @@ class OpSequence:
         self.outputs = tuple(map(tuple, outputs))
         self.copied = tuple(copied)
         self.encoded: Any = None
+        self.announced: Any = None
 
 
 class OpBatch:

@@ -4,8 +4,6 @@ The half of a recorder that takes the batches of `hooks.op_batch`; `call_recorde
 """
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pyfuncdbg.hooks.op_batch import OpBatch
@@ -17,7 +15,6 @@ from pyfuncdbg.observers.record.snapshots.statistics import IN_ROWS
 _OP_SIZE = 128
 """Bytes of an op in the queue, without its values."""
 _MOST_WAITING = 4
-_MOST_SEQUENCES = 1 << 12
 _SHARE = 8
 """Of the memory for copies, the part that ops may have before their thread waits for the writer: what is in the processor's
 caches when it is written costs half, and another thread's calls have room."""
@@ -30,14 +27,14 @@ class OpRecorder:
         calls: Has the queue, the memory, and what is announced.
     """
 
-    __slots__ = ('_announced', '_calls', '_copies', '_limit', '_run', '_share')
+    __slots__ = ('_calls', '_copies', '_limit', '_mark', '_run', '_share')
 
     def __init__(self, calls: CallRecorder) -> None:
         self._calls = calls
         snapshots = calls.snapshots
         self._limit = -1 if snapshots.level == 'none' else min(snapshots.full_limit, LARGEST)
         self._share = snapshots.allowance.limit // _SHARE
-        self._announced: dict[int, Any] = {}
+        self._mark = object()
         self._copies: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         """Arrays of the present run that others may write to, and their copies, by id."""
         self._run = 0
@@ -49,8 +46,12 @@ class OpRecorder:
             batch: The ops.
         """
         calls, sequence = self._calls, batch.sequence
-        if batch.run.id not in calls.known_runs or self._announced.get(id(sequence)) is not sequence:
-            self._announce(batch)
+        if batch.run.id not in calls.known_runs:
+            calls.announce(batch.run, sequence.sites[0])
+        if sequence.announced is not self._mark:
+            for site in sequence.sites:
+                calls.announce(batch.run, site)
+            sequence.announced = self._mark
         if self._run != batch.run.id:
             self._run = batch.run.id
             self._copies.clear()
@@ -80,13 +81,6 @@ class OpRecorder:
         if not calls.backlog.cap:               # the log cannot be written any more
             return False
         return allowance.take(size) or (size <= allowance.limit and overflow(lambda: allowance.take(size)))
-
-    def _announce(self, batch: OpBatch) -> None:
-        if len(self._announced) >= _MOST_SEQUENCES:
-            self._announced.clear()
-        for site in batch.sequence.sites:
-            self._calls.announce(batch.run, site)
-        self._announced[id(batch.sequence)] = batch.sequence
 
     def _take(self, batch: OpBatch) -> int:
         """Replace the values that may change by copies, and those that are no arrays by snapshots; returns their bytes."""
