@@ -96,3 +96,37 @@ def test_a_training_program_with_gathers_convolutions_and_pools(tmp_path: Path) 
     tape = tape_of(trace)
     assert {node.op_type for node in tape.nodes} >= {'conv_general_dilated', 'scatter-add', 'select_and_scatter_add',
                                                      'dot_general'}
+
+
+SHARED = """
+import os
+os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=4'
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+mesh = Mesh(np.array(jax.devices()).reshape(2, 2), ('i', 'j'))
+x = jax.device_put(jnp.arange(32.).reshape(8, 4), NamedSharding(mesh, P('i', 'j')))
+@jax.jit
+def step(x):
+    h = jnp.tanh(x @ x.T)
+    return h / h.sum(axis=0), h.sum()
+places = P('i', 'j')
+within = jax.jit(jax.shard_map(lambda v: jnp.cos(v).sum(keepdims=True), mesh=mesh, in_specs=places, out_specs=places))
+for _ in range(2):
+    h, s = step(x)
+print(h.sharding, s.sharding, float(s), within(x).sum())
+print(jax.jit(jnp.sin)(1.))
+"""
+
+
+def test_a_program_on_several_devices_stays_as_it_is(tmp_path: Path) -> None:
+    """No value is gathered for us, and XLA has nothing to warn of; what a device does within `shard_map` is seen."""
+    (tmp_path / 'plain.py').write_text(SHARED)
+    plain = run(tmp_path, 'plain.py')
+    done, trace = record(tmp_path, SHARED, '--ops', '-q')
+    assert done.stdout == plain.stdout and plain.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert all(line.startswith('pyfuncdbg: ops of ') for line in lines) and lines.count(
+        'pyfuncdbg: ops of step outside of shard_map are not watched: XLA shares them among 4 devices; '
+        'on one device they are') == 1
+    ops = {call.site.op_type for call in trace.calls(kind='op') if not call.site.traits.runs_graph}
+    assert 'cos' in ops and 'tanh' not in ops

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.value_placeholders import UnknownValue
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.executables import Observing
@@ -63,9 +64,20 @@ def observing_primitive(parts: JaxParts) -> Any:
     emit, sharding_of = parts.callback.emit_python_callback, parts.callback._callback_op_sharding
     settings = {'returns_token': False} if parts.release >= (0, 8) else {}
 
+    said: set[str] = set()
+
     def lower(ctx: Any, *args: Any, observer: OpObserver) -> Any:
+        context = ctx.module_context.axis_context
+        devices = getattr(context, 'num_devices', 1)
+        if devices > 1:                         # not within `shard_map`: XLA would gather the values, and warn of that
+            program = observer.site.name.partition('/')[0]
+            if program not in said:
+                said.add(program)
+                say(f'ops of {program} outside of shard_map are not watched: XLA shares them among {devices} devices; '
+                    'on one device they are')
+            return []
         try:
-            sharding = sharding_of(ctx.module_context.axis_context, None, ctx.avals_out)
+            sharding = sharding_of(context, None, ctx.avals_out)
         except NotImplementedError:             # some axes of the mesh are partitioned by XLA
             return []
         result, _, _ = emit(ctx, observer, None, list(args), ctx.avals_in, ctx.avals_out, has_side_effect=True,
