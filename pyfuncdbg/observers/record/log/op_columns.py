@@ -6,6 +6,8 @@ for one op.
 from __future__ import annotations
 
 import itertools
+import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -20,11 +22,60 @@ from pyfuncdbg.observers.record.log.call_batch import BAD, COLUMNED
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.value_columns import MOST_VALUES, NOTHING, ValueList
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, SCALARS
-from pyfuncdbg.observers.record.snapshots.statistics import have_bad, rows_of
+from pyfuncdbg.observers.record.snapshots.statistics import ROW, have_bad, rows_of
 
 _CODES = {kind: number for number, kind in enumerate(SCALARS, 1)}
 _LARGE = 64 << 10
 """Bytes from which on a value that is kept has its statistics beside it, as in `blob_store`."""
+
+
+class LargeRows:
+    """Statistics of large arrays in the queue.
+
+    What one batch has made is an input of the next, in a record of its own.
+    """
+
+    __slots__ = ('_rows',)
+
+    def __init__(self) -> None:
+        self._rows: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}
+
+    def find(self, array: np.ndarray) -> np.ndarray | None:
+        """Find the row of an array.
+
+        Args:
+            array: In the queue.
+
+        Returns:
+            The row; None if it is not known.
+        """
+        entry = self._rows.get(id(array))
+        return entry[1] if entry is not None and entry[0]() is array else None
+
+    def keep(self, array: np.ndarray, row: np.ndarray) -> None:
+        """Keep the row of an array until it is freed, or nothing in the queue has it.
+
+        Args:
+            array: In the queue.
+            row: Its statistics.
+        """
+        key = id(array)
+        self._rows[key] = weakref.ref(array, lambda _: self._rows.pop(key, None)), row.copy()
+
+    def forget(self, values: list[Any]) -> None:
+        """Forget those of arrays that nothing but this list refers to: the host will write into them.
+
+        Args:
+            values: Of a batch that leaves the queue.
+        """
+        for value in values if self._rows else ():
+            if type(value) is np.ndarray and sys.getrefcount(value) <= _SOLE:
+                self._rows.pop(id(value), None)
+
+
+large_rows = LargeRows()
+_SOLE = 3
+"""What `sys.getrefcount` gives for an element that only its list and the loop over it refer to."""
 
 
 class QueuedOps:
@@ -244,6 +295,21 @@ class _EncodedValues:
                 for code, same in sorted(self._scalars.items())]
 
 
+def _rows_of(arrays: list[np.ndarray]) -> np.ndarray:
+    """As `rows_of`; large arrays that are still in the queue are summarised once."""
+    found = [large_rows.find(array) if array.nbytes > _LARGE else None for array in arrays]
+    fresh = [place for place, row in enumerate(found) if row is None]
+    rows = np.zeros(len(arrays), ROW)
+    if fresh:
+        rows[fresh] = rows_of([arrays[place] for place in fresh])
+    for place, row in enumerate(found):
+        if row is not None:
+            rows[place] = row
+        elif arrays[place].nbytes > _LARGE:
+            large_rows.keep(arrays[place], rows[place])
+    return rows
+
+
 def _fill(into: ValueList, arrays: list[np.ndarray], limits: list[int], notes: list[str], store: ValueStore) -> list[bool]:
     """Put arrays into columns, and the bytes of those that are kept into a store; whether each has a NaN or infinity."""
     tested: list[int] = []
@@ -271,7 +337,7 @@ def _fill(into: ValueList, arrays: list[np.ndarray], limits: list[int], notes: l
         if is_bad and into.levels[place] == 0:
             into.levels[place] = 1
             summarized.append(place)
-    rows = rows_of([arrays[place] for place in summarized])
+    rows = _rows_of([arrays[place] for place in summarized])
     for place, count in zip(summarized, (rows['nan'] + rows['neg_inf'] + rows['pos_inf']).tolist(), strict=True):
         bad[place] = count > 0
     order = np.argsort(summarized)

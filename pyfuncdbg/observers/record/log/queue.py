@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.capture import CaptureState
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record.log.back_pressure import BackPressure
-from pyfuncdbg.observers.record.log.op_columns import QueuedOps
+from pyfuncdbg.observers.record.log.op_columns import QueuedOps, large_rows
 from pyfuncdbg.observers.record.log.program_environment import settings
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.records import HOST
@@ -209,6 +209,7 @@ def release_ops(ops: QueuedOps, snapshots: Snapshots) -> None:
     snapshots.allowance.give(ops.charge)
     release([value for value in ops.batch.values if type(value) in (tuple, Snapshot)], snapshots)
     values, ops.batch.values = ops.batch.values, []
+    large_rows.forget(values)
     if ops.batch.recycle is not None:
         ops.batch.recycle(values)
 

@@ -13,6 +13,7 @@ import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.op_batch import MOST_OPS
+from pyfuncdbg.observers.record.log import op_columns
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -264,6 +265,28 @@ def test_a_recorder_that_stops_in_a_python_call(tmp_path):
         assert tf.compat.v1.Session(graph=graph).run(y, {x: [1, 2, 3]}).tolist() == [4, 6, 8]
     with Trace.open(tmp_path / 'a.pfd') as trace:
         assert next(iter(trace.calls(kind='op'))).site.op_type == 'AddV2'
+
+
+def test_large_values_are_summarised_once_and_never_with_old_statistics(tmp_path, monkeypatch):
+    graph = tf.Graph()
+    with graph.as_default():
+        x = y = tf.compat.v1.placeholder(tf.float32, [512, 512], name='x')
+        for _ in range(5):
+            y = y + x
+    session = tf.compat.v1.Session(graph=graph)
+    counts = []
+    rows_of = op_columns.rows_of
+    monkeypatch.setattr(op_columns, 'rows_of', lambda arrays: (counts.append(len(arrays)), rows_of(arrays))[1])
+    with Recorder(tmp_path / 'a.pfd', ops=True, full_limit=0) as recorder:
+        for i in range(12):
+            session.run(y, {x: np.full((512, 512), float(i))})
+            if i % 2:
+                recorder.flush()
+    assert sum(counts) <= 12 * 6
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        calls = trace.calls(kind='op')
+        assert [(call.inputs[1].stats.max, call.outputs[0].stats.min, call.outputs[0].stats.max) for call in calls] == [
+            (i, k * i, k * i) for i in range(12) for k in range(2, 7)]
 
 
 @pytest.mark.parametrize('limit', [0, 1 << 20])

@@ -18,8 +18,15 @@ from pyfuncdbg.hooks.chain import hooks
 _IDLE = 8 << 20
 """Bytes of unused arrays of one type and shape; between `_FEWEST` and `_MOST` arrays, however large or small."""
 _FEWEST, _MOST = 2, 1024
-_SOLE = 2
-"""What `sys.getrefcount` gives for an object that only the caller's local refers to."""
+
+
+def _references(values: list[Any]) -> int:
+    value = values.pop()
+    return sys.getrefcount(value)
+
+
+_SOLE = _references([np.empty(1)])
+"""What `sys.getrefcount` gives for an object that only a local refers to; versions of Python count differently."""
 
 
 _unused: WeakValueDictionary[tuple[np.dtype[Any], tuple[int, ...]], deque[np.ndarray]] = WeakValueDictionary()
