@@ -77,7 +77,9 @@ def test_programs_of_many_kinds_have_the_same_results(tmp_path: Path) -> None:
     plain = run(tmp_path, str(PROGRAMS / 'many_ops.py'))
     done, trace = record(tmp_path, PROGRAMS / 'many_ops.py', '--ops')
     assert done.stdout == plain.stdout and plain.stdout.endswith('end\n'), plain.stderr
-    assert 'pyfuncdbg: ' not in done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith('pyfuncdbg: ')] == [
+        'pyfuncdbg: ops of lambda outside of shard_map are not watched: XLA shares them among 2 devices; '
+        'on one device they are']
     calls = list(trace.calls(kind='op'))
     doubled = [call for call in calls if call.site.name.startswith('loop/while/mul')]
     assert [call.inputs[0].to_numpy().max() for call in doubled] == [5, 10, 20]

@@ -71,7 +71,7 @@ def observing_primitive(parts: JaxParts) -> Any:
         devices = getattr(context, 'num_devices', 1)
         if devices > 1:                         # not within `shard_map`: XLA would gather the values, and warn of that
             program = observer.site.name.partition('/')[0]
-            if program not in said:
+            if program not in said and not observer.site.traits.runs_graph:
                 said.add(program)
                 say(f'ops of {program} outside of shard_map are not watched: XLA shares them among {devices} devices; '
                     'on one device they are')
