@@ -1,4 +1,4 @@
-"""Memory of a recorded JAX program over many training steps: `python tests/benchmarks/memory_jax.py [STEPS]`.
+"""Memory of a recorded JAX program over many training steps: `python tests/benchmarks/bench_jax_memory.py [STEPS]`.
 
 Prints the resident memory of the process after each tenth of the steps. A step is dispatched from C++, calls one
 `pure_callback` and one `debug.callback`, and its results are read. `plain` as an argument: without a recorder; `trace`:
