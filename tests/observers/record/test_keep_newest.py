@@ -163,7 +163,7 @@ def test_files_stay_open_however_often_a_live_trace_starts_over(tmp_path: Path, 
                 recorder.flush()
                 trace.refresh()
         opened = len(os.listdir('/proc/self/fd')) - before + 1      # one was open before
-        assert trace.info().dropped['oldest calls'] > 300 and opened in (5, 6)
+        assert trace.info().dropped['oldest calls'] > 300 and 5 <= opened <= 8      # one or two of another thread
 
 
 @pytest.mark.parametrize('content', [3, [], ['x', 1], [2], [1 << 62, -5], None, [1 << 62, 5]])
