@@ -318,8 +318,10 @@ def test_other_names_are_no_segments(recorded: Path, name: str) -> None:
         assert len(trace.info().processes) == 1 and trace.info().damage == ()
 
 
-def test_a_segment_of_another_process_id_is_not_taken_for_one(recorded: Path) -> None:
-    shutil.copy(segments_of(recorded)[2], recorded / '9-0001.500.log')
+@pytest.mark.parametrize('name', ['1-0001.500.log', '99999999-0001.500.log'])
+def test_a_segment_of_another_process_id_is_not_taken_for_one(recorded: Path, name: str) -> None:
+    """Neither before nor behind the names of the trace's own files."""
+    shutil.copy(segments_of(recorded)[2], recorded / name)
     with Trace.open(recorded) as trace:
         assert numbers(trace) == list(range(60)) and trace.info().damage == ()
 

@@ -85,15 +85,18 @@ def logs(folder: Path) -> list[ProcessLog]:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise TraceError(f'{folder}: cannot be read: {error.strerror}') from error
-    by_process: dict[int, tuple[str, dict[int, Path]]] = {}
+    by_process: dict[int, dict[str, dict[int, Path]]] = {}
     for name in names:
         match = _LOG_NAME.fullmatch(name)
-        if match is None or int(match[3] or 0) >= MOST_SEGMENTS:
-            continue
-        prefix, segments = by_process.setdefault(int(match[2]), (name.partition('.')[0], {}))
-        if name.startswith(f'{prefix}.'):       # of two logs under one number the first counts
+        if match is not None and int(match[3] or 0) < MOST_SEGMENTS:
+            segments = by_process.setdefault(int(match[2]), {}).setdefault(name.partition('.')[0], {})
             segments[int(match[3] or 0)] = folder / name
-    return [ProcessLog(process, dict(sorted(segments.items()))) for process, (_, segments) in sorted(by_process.items())]
+    return [ProcessLog(process, dict(sorted(_log_of(found).items()))) for process, found in sorted(by_process.items())]
+
+
+def _log_of(found: dict[str, dict[int, Path]]) -> dict[int, Path]:
+    """Of two logs under one number that with a first segment counts, else the first by name: the other is a stray file."""
+    return next((segments for segments in found.values() if 0 in segments), next(iter(found.values())))
 
 
 def is_log(name: str) -> bool:
