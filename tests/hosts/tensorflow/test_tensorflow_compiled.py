@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -34,7 +35,7 @@ from pyfuncdbg.hooks.output import fp_errors
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance
 from pyfuncdbg.observers.record.recorder import Recorder
-from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, TensorRecord
+from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.skipif(not built(), reason='no C compiler has made the modules')]
@@ -83,8 +84,16 @@ def tensor(record: TensorRecord) -> str:
         value = value.tolist() if value.dtype == object else value.tobytes()
     except DroppedError as error:
         value = str(error)
-    return repr((record.name, record.dtype, record.shape, record.nbytes, record.level, record.stats, value, record.changed,
-                 record.note))
+    return repr((record.name, record.dtype, record.shape, record.nbytes, record.level, statistics(record.stats), value,
+                 record.changed, record.note))
+
+
+def statistics(stats: Stats | None) -> str:
+    """Mean and deviation by nine digits: C and NumPy add up in other orders."""
+    if stats is None:
+        return ''
+    return repr(replace(stats, **{name: number if (number := getattr(stats, name)) is None else float(f'{number:.9g}')
+                                  for name in ('mean', 'std')}))
 
 
 def error(record: ErrorRecord | None) -> str:
