@@ -20,7 +20,7 @@ _STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim
 
 def check_view(report: CheckReport) -> Page:
     """A line for each gradient."""
-    first = heading(report.total, report.unit, shown=report.steps, filters=report.filters)
+    first = heading(report.total, one_line(report.unit, 40), shown=report.steps, filters=report.filters)
     named = ', '.join(f'{report.counts[verdict]:,} {verdict}' for verdict in _ORDER if report.counts.get(verdict))
     first.append(f'   gradients: {named or "none"}')
     parts: list[Part] = [first]
