@@ -39,8 +39,8 @@ def batch_of(sequence: OpSequence, run: Run, values: list[Any], ran: int | None 
     return batch
 
 
-def recorded(path: Path, sequence: OpSequence, runs: list[list[Any]], together: bool, **options: Any) -> list[CallRecord]:
-    """The records of runs, handed over together or call by call."""
+def record(path: Path, sequence: OpSequence, runs: list[list[Any]], together: bool, **options: Any) -> None:
+    """Record runs, handed over together or call by call."""
     with Recorder(path, ops=True, capture='off', **options) as recorder:
         for values in runs:
             run = new_run()
@@ -51,9 +51,22 @@ def recorded(path: Path, sequence: OpSequence, runs: list[list[Any]], together: 
                 invoke(site, lambda *_, places=outputs: [values[place] for place in places], run,  # noqa: B023
                        [values[place] for place in inputs])
         assert hooks.op_recorder is recorder
+
+
+def recorded(path: Path, sequence: OpSequence, runs: list[list[Any]], together: bool, **options: Any) -> list[CallRecord]:
+    """The records of such runs, of a trace that is closed."""
+    record(path, sequence, runs, together, **options)
     with Trace.open(path) as trace:
         assert not trace.info().damage and not trace.info().dropped
         return trace.calls(kind='op')
+
+
+def contents(path: Path, sequence: OpSequence, runs: list[list[Any]], together: bool, **options: Any) -> list[list[Any]]:
+    """What the records of such runs say."""
+    record(path, sequence, runs, together, **options)
+    with Trace.open(path) as trace:
+        assert not trace.info().damage and not trace.info().dropped
+        return [content(call) for call in trace.calls(kind='op')]
 
 
 def content(call: CallRecord) -> list[Any]:
@@ -79,9 +92,9 @@ def values_of(seed: int, count: int, dtype: Any, shape: tuple[int, ...]) -> list
 def test_together_as_one_by_one(tmp_path_factory, dtype, shape, count, options):
     path = tmp_path_factory.mktemp('ops')
     runs = [values_of(seed, count + 2, dtype, shape) for seed in (1, 1, 2)]
-    one_by_one = recorded(path / 'a.pfd', chain_of(count), runs, False, **options)
-    together = recorded(path / 'b.pfd', chain_of(count), runs, True, **options)
-    assert [content(call) for call in together] == [content(call) for call in one_by_one]
+    one_by_one = contents(path / 'a.pfd', chain_of(count), runs, False, **options)
+    together = contents(path / 'b.pfd', chain_of(count), runs, True, **options)
+    assert together == one_by_one
     assert len(together) == 3 * count
 
 

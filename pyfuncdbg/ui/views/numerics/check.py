@@ -46,10 +46,9 @@ def _table(edges: Sequence[CheckedEdge], options: ConsoleOptions) -> Table:
             node.append(f' {one_line(edge.function, 40)}', 'cyan')
         nodes.append(node)
     numbers = [f'#{one_line(edge.gradient, 20)}' + (f' of #{one_line(edge.forward, 20)}' if edge.forward else '')
-               for edge in edges if edge.gradient]
-    numbered = [Column('gradient', [Text(number, 'dim') for number in numbers], 4)] if numbers else []
+               if edge.gradient else '' for edge in edges]
     return fitted_table([
-        *numbered,
+        Column('gradient', [Text(number, 'dim') for number in numbers], 4),
         Column('of', nodes, 2, least=12),
         Column('by', [label(edge.tensor, limit=40) for edge in edges], 3, least=10),
         Column('verdict', [Text(edge.outcome.verdict, _STYLES[edge.outcome.verdict]) for edge in edges], 0),
