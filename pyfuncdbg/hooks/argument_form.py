@@ -119,7 +119,7 @@ class ArgumentForm:
 
     @property
     def unknown(self) -> str:
-        """The first type of which the form of a value is not known, '' if there is none."""
+        """The first type that a trace cannot describe, '' if there is none."""
         return next((name for part in self._parts() if (name := _unknown(part))), '')
 
     def arguments(self, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
