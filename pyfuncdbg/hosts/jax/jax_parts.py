@@ -4,6 +4,7 @@ Looked up once by the attachment. Nothing here imports JAX or starts its backend
 """
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,7 @@ class JaxParts:
         tracebacks: Filter of tracebacks.
         tree: Nested containers of arrays.
         errors: The exception that C++ raises.
+        unset: The value of a thread's setting that follows that of all threads.
     """
 
     version: str
@@ -58,6 +60,7 @@ class JaxParts:
     tracebacks: Any
     tree: Any
     errors: Any
+    unset: Any
 
 
 _MODULES = {
@@ -99,4 +102,6 @@ def parts() -> JaxParts:
     jit = getattr(compilation, 'jit_p', None) or getattr(compilation, 'pjit_p', None)      # its name before 0.7
     if not hasattr(jit, 'impl'):
         raise AttachError(f'{framework.complaint}: {compilation.__name__} has no jit_p.impl')
-    return JaxParts(framework.version, framework.release, jit=jit, **modules)
+    settings = sys.modules.get('jax._src.config')
+    unset = getattr(getattr(settings, 'config_ext', None), 'unset', None)       # JAX before 0.7 has no such setting
+    return JaxParts(framework.version, framework.release, jit=jit, unset=unset, **modules)

@@ -176,6 +176,24 @@ def test_debug_nans_keeps_its_check(jax: Any, seen: Seen) -> None:
     assert len({call.run.id for call in seen.calls}) == 3
 
 
+def test_runs_are_seen_after_jax_has_set_the_hook_of_a_thread(jax: Any) -> None:
+    """`vmap` switches `jax_debug_nans` off for a while, which sets a hook for this thread alone: none."""
+    step, hook = compiled(jax), Seen()
+    hook.kinds = frozenset(('run',))
+    with pyfuncdbg.attach('jax'):
+        hooks.add(hook)
+        try:
+            step(1.), step(2.)
+            jax.vmap(lambda v: v + 1)(jax.numpy.arange(3.))
+            step(3.), step(4.)
+            with jax.debug_nans(True), pytest.raises(FloatingPointError):
+                step(np.float32('nan'))
+            step(5.)
+        finally:
+            hooks.remove(hook)
+    assert [float(inputs[0]) for inputs in hook.inputs if inputs and inputs[0] == inputs[0]] == [1, 2, 3, 4, 5]
+
+
 def test_a_mistake_of_ours_leaves_the_program_as_it_is(jax: Any, seen: Seen, monkeypatch: pytest.MonkeyPatch,
                                                        capfd: pytest.CaptureFixture[str]) -> None:
     from pyfuncdbg.hosts.jax.runs.dispatches import Dispatches

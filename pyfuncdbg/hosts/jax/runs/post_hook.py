@@ -1,9 +1,11 @@
 """Post hook: JAX calls it after a dispatch of a `jit` function that C++ has made without Python.
 
-Installed while there are hooks. `jax_debug_nans` has the same hook: that one is called behind ours.
+Installed while there are hooks. `jax_debug_nans` has the same hook: that one is called behind ours. JAX sets it for one
+thread, too, wherever it switches `jax_debug_nans` off for a while, as `vmap` does; a thread's hook replaces that of all.
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,19 @@ from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
 Reaction = Callable[[Any, Any, Any, Any], None]
 """Called with the function, its arguments and keyword arguments, and its results."""
+
+
+class _Thread(threading.local):
+    """Setting of JAX for one thread.
+
+    Attributes:
+        is_set: Whether it has.
+        hook: The hook; None for none.
+    """
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self.hook: Reaction | None = None
 
 
 class PostHook:
@@ -28,6 +43,8 @@ class PostHook:
         self._setting: Any = getattr(parts.api, '_post_hook_state', None)
         self._api = parts.api
         self._other: Reaction | None = None
+        self._thread = _Thread()
+        self._unset = parts.unset
         self._is_set = False
         self._end: Callable[[], None] | None = None
 
@@ -57,9 +74,11 @@ class PostHook:
         self._set(self._call if wanted else self._other)
 
     def _call(self, function: Any, args: Any, settings: Any, results: Any) -> None:
-        self._on_dispatched(function, args, settings, results)
-        if self._other is not None:
-            self._other(function, args, settings, results)
+        if self._is_set:
+            self._on_dispatched(function, args, settings, results)
+        other = self._thread.hook if self._thread.is_set else self._other
+        if other is not None:
+            other(function, args, settings, results)
 
     # ------------------------------------------------------------------ as JAX's setting
     def set_global(self, hook: Reaction | None) -> None:
@@ -69,8 +88,9 @@ class PostHook:
             self._set(hook)
 
     def set_local(self, hook: Reaction | None) -> None:
-        """As `set_global`, for this thread, where the hook replaces that of all threads."""
-        self._setting.set_local(hook)
+        """As `set_global`, for this thread. With no hook of its own it follows ours."""
+        self._thread.is_set, self._thread.hook = True, hook
+        self._setting.set_local(self._unset if hook is None else self._call)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._setting, name)
