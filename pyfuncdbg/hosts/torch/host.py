@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import READERS, SUMMARIES
+from pyfuncdbg.hooks.host import SUMMARIES
 from pyfuncdbg.hosts.interception.framework_host import FrameworkHost, KeptState, boxed
 from pyfuncdbg.hosts.torch.context_argument import takes_context, without_context
 from pyfuncdbg.hosts.torch.random_state import TorchRandom
@@ -37,7 +37,7 @@ class TorchHost(FrameworkHost):
         SUMMARIES[self.name] = self.reader.summary
 
     def to_numpy(self, value: Any) -> np.ndarray:
-        """The array behind a value. The memory of an ordinary tensor on the CPU is shared, not copied.
+        """The array behind a value. It shares the memory of a tensor on the CPU only where the program cannot resize that.
 
         Args:
             value: A tensor, array or scalar.
@@ -45,18 +45,15 @@ class TorchHost(FrameworkHost):
         Returns:
             Its array; a 0-d object array for anything else, also a tensor without elements.
         """
-        if type(value) in READERS:
-            try:
-                return self.reader.read(value)  # a third of the time
-            except (RuntimeError, TypeError):   # no plain one on the CPU
-                pass
-        if self.reader.is_tensor(value):
-            try:
-                array = self.reader.array(value)
-            except Exception:                   # of a class of the program, or without elements that NumPy can hold
-                return boxed(value)
-            return array if isinstance(array, np.ndarray) else boxed(array)
-        return super().to_numpy(value)
+        if not self.reader.is_tensor(value):
+            return super().to_numpy(value)
+        try:
+            array = self.reader.array(value)
+            if not isinstance(array, np.ndarray):
+                return boxed(array)
+            return array.copy() if self.reader.may_resize(value) else array
+        except Exception:                       # of a class of the program, or without elements that NumPy can hold
+            return boxed(value)
 
     def _is_tensor(self, value: Any) -> bool:
         return self.reader.is_tensor(value)

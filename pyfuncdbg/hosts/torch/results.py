@@ -27,5 +27,5 @@ def leaves(value: Any) -> Iterable[Any] | None:
     """The array behind a tensor; None for any other value."""
     if not hasattr(value, 'requires_grad') or not hasattr(value, 'detach'):
         return None
-    plain = value.detach().cpu()
+    plain = value.detach().cpu().clone()        # what `numpy` has shared can be resized no more
     return (np.asarray(plain.float().numpy() if str(plain.dtype) == 'torch.bfloat16' else plain.numpy()),)

@@ -151,3 +151,20 @@ print(loss(torch.ones(4)))
         first = next(call for call in trace.calls(kind='op', limit=1000) if call.outputs and call.outputs[0].stats
                      and call.outputs[0].stats.nan)
         assert (first.site.name, first.site.stack[-1].line) == ('div', 5)
+
+
+def test_a_program_resizes_its_tensors_as_without_us(torch: Any, tmp_path: Path) -> None:
+    def resized() -> list[list[float]]:
+        x, out = torch.ones(2), torch.empty(0)
+        torch.add(x, 1, out=out)
+        first = out.tolist()
+        out.resize_(0)
+        torch.add(torch.ones(3), 4, out=out)
+        (x * 2).resize_(10_000)
+        return [first, out.tolist()]
+    with pyfuncdbg.attach('torch'), Recorder(tmp_path / 'a.pfd', ops=True) as recorder:
+        assert resized() == [[2.0, 2.0], [5.0, 5.0, 5.0]]
+        with recorder.trace() as trace:
+            calls = trace.calls(kind='op', limit=100)
+    assert [call.outputs[0].to_numpy().tolist() for call in calls if call.site.op_type == 'aten.add'] == [
+        [2.0, 2.0], [5.0, 5.0, 5.0]]
