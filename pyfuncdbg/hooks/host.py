@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 ListChanges = Callable[[], Sequence[str]]
 ReplaySite = Callable[[str, Callable[..., Any], Sequence[str], bool, bool], 'CallSite']
 READERS: dict[type, Callable[[Any], Any]] = {}
-"""Fast readers of a host's values, by type: they give an array or a NumPy scalar, and may raise where `to_numpy` does not. An
-array is to be left before the program goes on, which may free its memory."""
+"""Fast readers of a host's values, by type: they give an array or a NumPy scalar, and may raise where `to_numpy` does not.
+An array is to be left before the program goes on, which may free its memory."""
 SUMMARIES: dict[str, Callable[[Any, bool], ValueSummary | None]] = {}
 """Summarizers of values in the memory of a device, by name of the host: they count there, if asked to, and give None for any
 other value. `Host.to_numpy` copies such a value, and waits for the device."""

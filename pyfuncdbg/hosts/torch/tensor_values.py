@@ -64,7 +64,7 @@ class TensorReader:
                        if hasattr(torch, name)}
 
     def read(self, tensor: Any) -> np.ndarray:
-        """The array that shares the memory of a tensor on the CPU; fast. To be left before the program goes on: it may resize.
+        """The array that shares the memory of a tensor on the CPU; fast. To be left before the program goes on.
 
         Raises:
             Exception: PyTorch's or NumPy's, of a tensor that NumPy cannot share: `array` reads it.
