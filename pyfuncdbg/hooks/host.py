@@ -19,6 +19,10 @@ ReplaySite = Callable[[str, Callable[..., Any], Sequence[str], bool, bool], 'Cal
 READERS: dict[type, Callable[[Any], Any]] = {}
 """Fast readers of a host's values, by type: they give an array or a NumPy scalar, and may raise where `to_numpy` does not.
 An array is to be left before the program goes on, which may free its memory."""
+COPIERS: dict[type, Callable[[Any, int], Any]] = {}
+"""Copiers of a host's values, by type, faster than readers: of a value and a number of bytes they make a tuple of type,
+shape, bytes in C order and False. The bytes are None where there are more; some scalars are given as NumPy's. None is the
+answer where the value has to be read."""
 SUMMARIES: dict[str, Callable[[Any, bool], ValueSummary | None]] = {}
 """Summarizers of values in the memory of a device, by name of the host: they count there, if asked to, and give None for any
 other value. `Host.to_numpy` copies such a value, and waits for the device."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import SUMMARIES
+from pyfuncdbg.hooks.host import COPIERS, SUMMARIES
 from pyfuncdbg.hosts.interception.framework_host import FrameworkHost, KeptState, boxed
 from pyfuncdbg.hosts.torch.context_argument import takes_context, without_context
 from pyfuncdbg.hosts.torch.random_state import TorchRandom
@@ -34,6 +34,8 @@ class TorchHost(FrameworkHost):
         self._random = TorchRandom(parts.torch.default_generator, parts.torch.from_numpy)
         for kind in (parts.torch.Tensor, parts.torch.nn.Parameter):
             self._register(kind, self.reader.read)
+            if self.reader.copier is not None:
+                COPIERS[kind] = self.reader.copier
         SUMMARIES[self.name] = self.reader.summary
 
     def to_numpy(self, value: Any) -> np.ndarray:

@@ -17,6 +17,11 @@ import numpy as np
 from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueSummary
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
+try:
+    from pyfuncdbg.hosts.torch.tensor_memory import TensorMemory  # type: ignore[import-not-found,unused-ignore]
+except ImportError:                             # no C compiler
+    TensorMemory = None
+
 _UNLIKE_NUMPY = {'bfloat16': ('int16', ml_dtypes.bfloat16), 'float8_e4m3fn': ('uint8', ml_dtypes.float8_e4m3fn),
                  'float8_e5m2': ('uint8', ml_dtypes.float8_e5m2), 'float8_e4m3fnuz': ('uint8', ml_dtypes.float8_e4m3fnuz),
                  'float8_e5m2fnuz': ('uint8', ml_dtypes.float8_e5m2fnuz)}
@@ -50,6 +55,9 @@ class TensorReader:
 
     Args:
         parts: Modules of the imported PyTorch.
+
+    Attributes:
+        copier: As `hooks.host.COPIERS`; None before PyTorch 2.10, and where it was not compiled.
     """
 
     def __init__(self, parts: TorchParts) -> None:
@@ -60,6 +68,10 @@ class TensorReader:
         self._dispatch_modes: Callable[[], int] = native._len_torch_dispatch_stack
         self._strided, self._stack = torch.strided, torch.stack
         self._to_dlpack: Callable[[Any], Any] = native._to_dlpack
+        exchange = getattr(parts.torch.Tensor, '__dlpack_c_exchange_api__', None)
+        self.copier: Callable[[Any, int], Any] | None = None
+        if TensorMemory is not None and exchange is not None:
+            self.copier = TensorMemory(exchange, native._len_torch_function_stack).copy
         self._views = {getattr(torch, name): (getattr(torch, bits), dtype) for name, (bits, dtype) in _UNLIKE_NUMPY.items()
                        if hasattr(torch, name)}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.hooks.host import HOSTS, READERS
+from pyfuncdbg.hooks.host import COPIERS, HOSTS, READERS
 
 pytestmark = pytest.mark.torch
 
@@ -23,7 +23,12 @@ TENSORS: dict[str, Callable[[Any], Any]] = {
     'with a gradient': lambda torch: torch.tensor([1.0, 2.0], requires_grad=True),
     'empty': lambda torch: torch.empty(0, 3),
     'scalar': lambda torch: torch.tensor(True),
+    'small integers': lambda torch: torch.tensor([[-1], [2]], dtype=torch.int8),
+    'half': lambda torch: torch.tensor([0.5], dtype=torch.float16),
+    'expanded': lambda torch: torch.tensor(2.5).expand(2, 3),
+    'of four dimensions': lambda torch: torch.arange(48).reshape(2, 3, 4, 2).permute(2, 0, 3, 1)[::2],
 }
+UNCOPIED = ('conjugate', 'negative', 'zeros without memory', 'sparse', 'quantized')
 
 
 @pytest.fixture
@@ -44,6 +49,22 @@ def test_elements_are_those_of_the_tensor(torch: Any, host: Any, name: str) -> N
     except Exception:                           # of one that the slower way reads: never other elements
         return
     assert fast.tolist() == array.tolist()
+
+
+@pytest.mark.parametrize('name', TENSORS)
+def test_a_copy_has_the_elements_of_the_tensor(torch: Any, host: Any, name: str) -> None:
+    copy, tensor = COPIERS.get(torch.Tensor), TENSORS[name](torch)
+    if copy is None:
+        pytest.skip('before PyTorch 2.10, or not compiled')
+    copied = copy(tensor, 1 << 20)
+    if name in UNCOPIED:                        # left to the reader: never other elements
+        assert copied is None
+    elif isinstance(copied, np.generic):
+        assert copied.item() == tensor.item()
+    else:
+        dtype, shape, data, is_changed = copied
+        assert (np.frombuffer(data, dtype).reshape(shape).tolist(), is_changed) == (tensor.detach().tolist(), False)
+        assert copy(tensor, len(data) - 1) == (dtype, shape, None, False)
 
 
 def test_a_type_that_numpy_lacks(torch: Any, host: Any) -> None:

@@ -14,4 +14,5 @@ cdef class Snapshots:
     cpdef object take_all(self, object values, object host, frozenset scalars)
     @cython.locals(place=Py_ssize_t)
     cpdef object note_changes(self, list taken, object values, object host)
+    cdef tuple _newest_like(self, tuple copied, Py_ssize_t size)
     cdef tuple _copy_small(self, object array, object dtype, Py_ssize_t size)

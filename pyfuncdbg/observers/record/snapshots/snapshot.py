@@ -7,12 +7,14 @@ is left to the writer thread. Compiled by `snapshot.pxd`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy import int64, ndarray
 
-from pyfuncdbg.hooks.host import READERS, SUMMARIES, Host
+from pyfuncdbg.hooks.host import COPIERS, READERS, SUMMARIES, Host
 from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue, ValueNotKnown, ValueSummary
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
@@ -155,6 +157,21 @@ class Snapshots:
                 snapshots.append(value)
                 continue
             plain = False
+            if kind in COPIERS:
+                taken = COPIERS[kind](value, self._small)
+                if type(taken) is tuple:
+                    if taken[2] is not None:
+                        size = len(taken[2])
+                        total += size if size > TINY else 0
+                        snapshots.append(taken if size <= TINY else self._newest_like(taken, size))
+                        continue
+                    if self.level == 'none':
+                        snapshots.append(Snapshot(taken[0], taken[1], prod(taken[1]) * taken[0].itemsize))
+                        continue
+                    break
+                if type(taken) in scalars:
+                    snapshots.append(taken)
+                    continue
             if kind is not ndarray and kind in READERS:
                 try:
                     value = READERS[kind](value)
@@ -189,11 +206,15 @@ class Snapshots:
         data = array.tobytes()
         if size <= TINY or not dtype.isbuiltin:     # another dtype may hold objects of the program
             return dtype, array.shape, data, False
+        return self._newest_like((dtype, array.shape, data, False), size)
+
+    def _newest_like(self, copied: Copied, size: int) -> Copied:
+        """The newest copy of this size if it is the same, else this one."""
         newest = self._newest[(size >> 2) % _NEWEST]
-        if newest is not None and newest[2] == data and newest[0] is dtype and newest[1] == array.shape:
+        if newest is not None and newest[2] == copied[2] and newest[0] is copied[0] and newest[1] == copied[1]:
             return newest
-        newest = self._newest[(size >> 2) % _NEWEST] = (dtype, array.shape, data, False)
-        return newest
+        self._newest[(size >> 2) % _NEWEST] = copied
+        return copied
 
     def take(self, value: Any, host: Host) -> Copied | Snapshot:
         """Take a snapshot of one value.
@@ -218,7 +239,7 @@ class Snapshots:
             if size <= TINY or self.allowance.take(size):
                 return value.dtype, value.shape, value.tobytes(), False
         try:
-            array = value if type(value) is np.ndarray else host.to_numpy(value)
+            array = value if type(value) is np.ndarray else _array_of(value, host)
         except ValueNotKnown as error:
             return self.take(error.value, host)
         # A deleted buffer or an object that is not a tensor must not end the recording.
@@ -395,6 +416,16 @@ class Snapshots:
             self.pool.give(snapshot.buffer)
             snapshot.buffer = None
         snapshot.data = None
+
+
+def _array_of(value: Any, host: Host) -> np.ndarray:
+    """The array behind a tensor, to be copied at once."""
+    if type(value) in READERS:
+        with suppress(Exception):               # it has no elements to read: the host says what it is
+            array = READERS[type(value)](value)
+            if type(array) is ndarray:
+                return array
+    return host.to_numpy(value)
 
 
 __all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'TINY', 'Copied', 'Snapshot', 'Snapshots', 'Taken']
