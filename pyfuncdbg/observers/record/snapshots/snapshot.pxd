@@ -14,5 +14,7 @@ cdef class Snapshots:
     cpdef object take_all(self, object values, object host, frozenset scalars)
     @cython.locals(place=Py_ssize_t)
     cpdef object note_changes(self, list taken, object values, object host)
+    @cython.locals(size=Py_ssize_t)
+    cdef object _take_copy(self, object copied, frozenset scalars)
     cdef tuple _newest_like(self, tuple copied, Py_ssize_t size)
     cdef tuple _copy_small(self, object array, object dtype, Py_ssize_t size)

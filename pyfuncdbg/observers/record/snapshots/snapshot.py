@@ -4,6 +4,7 @@
 `Snapshots` copies on the thread of the call, before the user's function can change anything; what costs more than a copy
 is left to the writer thread. Compiled by `snapshot.pxd`.
 """
+# long: the ways of a value into the queue call each other once a value, as C functions of one module
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -147,6 +148,7 @@ class Snapshots:
         Returns:
             One snapshot for each value: a tuple if all are scalars, else a list.
         """
+        # long: one loop over the kinds of values; a function for each kind would be called once a value
         snapshots: list[Taken] = []
         total, plain = 0, True
         for value in values:
@@ -157,21 +159,11 @@ class Snapshots:
                 snapshots.append(value)
                 continue
             plain = False
-            if kind in COPIERS:
-                taken = COPIERS[kind](value, self._small)
-                if type(taken) is tuple:
-                    if taken[2] is not None:
-                        size = len(taken[2])
-                        total += size if size > TINY else 0
-                        snapshots.append(taken if size <= TINY else self._newest_like(taken, size))
-                        continue
-                    if self.level == 'none':
-                        snapshots.append(Snapshot(taken[0], taken[1], prod(taken[1]) * taken[0].itemsize))
-                        continue
-                    break
-                if type(taken) in scalars:
-                    snapshots.append(taken)
-                    continue
+            if kind in COPIERS and (taken := self._take_copy(COPIERS[kind](value, self._small), scalars)) is not None:
+                snapshots.append(taken)
+                if type(taken) is tuple and (size := len(taken[2])) > TINY:
+                    total += size
+                continue
             if kind is not ndarray and kind in READERS:
                 try:
                     value = READERS[kind](value)
@@ -207,6 +199,16 @@ class Snapshots:
         if size <= TINY or not dtype.isbuiltin:     # another dtype may hold objects of the program
             return dtype, array.shape, data, False
         return self._newest_like((dtype, array.shape, data, False), size)
+
+    def _take_copy(self, copied: Any, scalars: frozenset[type]) -> Taken | None:
+        """The snapshot of a value by what a host's copier has made of it; None where it has to be read."""
+        if type(copied) is not tuple:
+            return copied if type(copied) in scalars else None
+        if copied[2] is not None:
+            return copied if (size := len(copied[2])) <= TINY else self._newest_like(copied, size)
+        if self.level == 'none':
+            return Snapshot(copied[0], copied[1], prod(copied[1]) * copied[0].itemsize)
+        return None
 
     def _newest_like(self, copied: Copied, size: int) -> Copied:
         """The newest copy of this size if it is the same, else this one."""
