@@ -162,8 +162,9 @@ def test_files_stay_open_however_often_a_live_trace_starts_over(tmp_path: Path, 
             if number % 20 == 0:
                 recorder.flush()
                 trace.refresh()
+        recorder.flush()                # the writer has the oldest segment open while it removes it
         opened = len(os.listdir('/proc/self/fd')) - before + 1      # one was open before
-        assert trace.info().dropped['oldest calls'] > 300 and 5 <= opened <= 8      # one or two of another thread
+        assert trace.info().dropped['oldest calls'] > 300 and opened in (5, 6)
 
 
 @pytest.mark.parametrize('content', [3, [], ['x', 1], [2], [1 << 62, -5], None, [1 << 62, 5]])
