@@ -241,8 +241,8 @@ def _content(value: Any) -> Any:
     return int(value)
 
 
-_BIT_GENERATORS = {name: kind for name in ('MT19937', 'PCG64', 'PCG64DXSM', 'Philox', 'SFC64')
-                   if (kind := getattr(np.random, name, None)) is not None}
+_BIT_GENERATORS = 'MT19937', 'PCG64', 'PCG64DXSM', 'Philox', 'SFC64'
+"""Of NumPy. Looked up when one is made: NumPy loads `numpy.random`, 10 ms, when it is first asked for it."""
 
 
 def generator_in(state: Any, kind: str) -> Any:
@@ -261,9 +261,11 @@ def generator_in(state: Any, kind: str) -> Any:
     if kind == 'Random':
         generator: Any = random.Random(0)
     else:
-        if not isinstance(state, list) or len(state) < 2 or state[1] not in _BIT_GENERATORS:
+        known = isinstance(state, list) and len(state) > 1 and state[1] in _BIT_GENERATORS
+        make = getattr(np.random, state[1], None) if known else None
+        if make is None:
             raise ValueError('the state of a random generator is damaged')
-        bits: Any = _BIT_GENERATORS[state[1]](0)
+        bits: Any = make(0)
         generator = bits if kind == 'BitGenerator' else (
             np.random.RandomState(bits) if kind == 'RandomState' else np.random.Generator(bits))
     restore(generator, state)

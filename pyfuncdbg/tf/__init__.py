@@ -10,14 +10,7 @@ from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like as ones_like, zer
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import transpose as transpose
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import device as device, name_scope as name_scope
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where as where
-from pyfuncdbg.hosts.numpy.ops.script.calls import (
-    numpy_function as numpy_function,
-    py_func as py_func,
-    py_function as py_function,
-)
-from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients as gradients
 from pyfuncdbg.tf import messages
-from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.lazy_names import late
 from pyfuncdbg.tf.public import publish as _publish
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
@@ -54,6 +47,7 @@ if TYPE_CHECKING:
     version as version,
     )
     from pyfuncdbg.tf.composites import *  # noqa: F403
+    from pyfuncdbg.tf.graphs import *  # noqa: F403
     from pyfuncdbg.tf.graphs1 import *  # noqa: F403
     from pyfuncdbg.tf.rare import *  # noqa: F403
     from pyfuncdbg.tf.version1 import *  # noqa: F403
@@ -64,7 +58,7 @@ _NAMESPACES = (
     'errors', 'graph_util', 'initializers', 'io', 'linalg', 'math', 'nest', 'nn', 'ragged', 'random', 'raw_ops', 'sparse',
     'strings', 'test', 'train', 'version',
 )
-_PARTS = 'version2', 'rare', 'composites', 'graphs1', 'version1'
+_PARTS = 'graphs', 'version2', 'rare', 'composites', 'graphs1', 'version1'
 
 __getattr__, __dir__ = late(
     __name__, {name: f'{__name__}.{name}' for name in _NAMESPACES}, [f'{__name__}.{name}' for name in _PARTS],

@@ -1,4 +1,7 @@
-"""Names for building and running programs: graphs, sessions, functions, variables, gradients; the same in both versions."""
+"""Names for building and running programs: graphs, sessions, functions, variables, gradients; the same in both versions.
+
+`tf` loads them at the first use of one: with plans and traces they take half as long as all of NumPy.
+"""
 from pyfuncdbg.hosts.numpy.graph.context import (
     default_session as _default_session,
     disable_eager_execution as disable_eager_execution,
@@ -25,6 +28,11 @@ from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import (
     grouped_tuple as _grouped_tuple,
     init_scope as init_scope,
     inside_function as inside_function,
+)
+from pyfuncdbg.hosts.numpy.ops.script.calls import (
+    numpy_function as numpy_function,
+    py_func as py_func,
+    py_function as py_function,
 )
 from pyfuncdbg.hosts.numpy.ops.variables.collections import (
     global_variables as global_variables,

@@ -1,11 +1,6 @@
 """`tf.compat.v1`: the namespace of TensorFlow 1."""
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.hosts.numpy.ops.script.calls import (
-    numpy_function as numpy_function,
-    py_func as py_func,
-    py_function as py_function,
-)
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.compat.v1.errors import OpError as OpError
 from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403  (after what it replaces)

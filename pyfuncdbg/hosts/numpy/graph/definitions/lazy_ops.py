@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-VOCABULARY, JACOBIAN = 'vocabulary', 'jacobian'
-"""Reasons to load: an op type that is not in the table, jacobians of unknown size."""
+VOCABULARY, JACOBIAN, AUTOGRAPH = 'vocabulary', 'jacobian', 'autograph'
+"""Reasons to load: an op type that is not in the table, jacobians of unknown size, a function to convert."""
 rooms: dict[str, str] = {}
 """Module to load for each reason; removed once it is loaded."""
 

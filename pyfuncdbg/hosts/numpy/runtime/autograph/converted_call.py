@@ -9,6 +9,7 @@ from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.tracing_notice import notify_tracing
+from pyfuncdbg.hosts.numpy.graph.definitions import lazy_ops
 from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import is_unconverted
 from pyfuncdbg.hosts.numpy.runtime.execution.logger import warn
 
@@ -19,7 +20,7 @@ class _Status(threading.local):
 
 status = _Status()
 operators = CellType()
-"""Operators of converted code, its variable `ag__`; set by `ops`."""
+"""Operators of converted code, its variable `ag__`; set by `ops` at the first conversion."""
 _warned_codes: set[int] = set()
 
 
@@ -62,6 +63,7 @@ def _convert_once(function: FunctionType) -> FunctionType:
         return function
     from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import convert_function  # programs that trace nothing do without
     from pyfuncdbg.hosts.numpy.runtime.autograph.source import NoSourceError
+    lazy_ops.load(lazy_ops.AUTOGRAPH)
     try:
         converted = convert_function(function, operators)
     except NoSourceError as error:
