@@ -77,8 +77,8 @@ class CallStates:
     def __init__(self, put: Callable[[list[Any]], bool]) -> None:
         self._put = put
         self._sites: dict[int, SiteState] = {}
-        self._python = random_states.PythonRandom(random_states.global_generator('random'))
-        self._numpy = random_states.NumPyRandom(random_states.global_generator('numpy.random'))
+        self._python: Any = None
+        self._numpy: Any = None
         self._python_mark: Any = None
         self._numpy_mark: Any = None
         self._draws: Any = None
@@ -114,7 +114,7 @@ class CallStates:
                 state = self._new_site(site)
             words, more = self._python_words, self._numpy_words
             if words is None or more is None:   # this interpreter or NumPy keeps them elsewhere
-                drawn = self._python.mark() != self._python_mark or self._numpy.mark() != self._numpy_mark
+                drawn = self._has_drawn()
             else:
                 drawn = words[0] != self._position or words[1] != self._word or more[_WORDS] != self._numpy_position or \
                     more[0] != self._numpy_word or self._gauss[0] != self._numpy_gauss or \
@@ -150,6 +150,12 @@ class CallStates:
             self._sites.clear()
         state = self._sites[site.id] = SiteState(FunctionValues(site))
         return state
+
+    def _has_drawn(self) -> bool:
+        if self._python is None:                # at the first call: NumPy may load `numpy.random` for it, 10 ms
+            self._python = random_states.PythonRandom(random_states.global_generator('random'))
+            self._numpy = random_states.NumPyRandom(random_states.global_generator('numpy.random'))
+        return bool(self._python.mark() != self._python_mark or self._numpy.mark() != self._numpy_mark)
 
     def _take_generators(self, host: Host) -> None:
         marks = self._python.mark(), self._numpy.mark(), host.op_draws

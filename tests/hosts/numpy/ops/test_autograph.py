@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
+from pyfuncdbg.hosts.numpy.ops import autograph as autograph  # registers the operators
 from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import convert_function
 from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import operators
 
