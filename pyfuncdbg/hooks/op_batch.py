@@ -69,6 +69,7 @@ class OpBatch:
         run: That they are part of.
         values: The host's own values: those that were there before, then the outputs.
         times: `perf_counter_ns()` before the first op, and after each.
+        awaits: Whether some of the values are `LaterValue`s, which the recorder reads.
         continues: Whether the next batch of the run follows with no code of the program, and no write to a value, between.
         recycle: Takes `values` back when the recorder needs them no more, on its thread; None if the host wants none.
         first: Id of the first call; the others follow.
@@ -77,7 +78,8 @@ class OpBatch:
         parent: Id of the enclosing call, else 0.
     """
 
-    __slots__ = ('continues', 'first', 'ordinals', 'parent', 'recycle', 'run', 'sequence', 'thread', 'times', 'values')
+    __slots__ = ('awaits', 'continues', 'first', 'ordinals', 'parent', 'recycle', 'run', 'sequence', 'thread', 'times',
+                 'values')
 
     def __init__(self, sequence: OpSequence, run: Run, values: list[Any] | None = None,
                  recycle: Callable[[list[Any]], None] | None = None) -> None:
@@ -85,7 +87,7 @@ class OpBatch:
         self.run = run
         self.values = values if values is not None else []
         self.recycle = recycle
-        self.continues = False
+        self.continues = self.awaits = False
         self.times = [perf_counter_ns()]
         self.first = self.thread = self.parent = 0
         self.ordinals: list[int] = []

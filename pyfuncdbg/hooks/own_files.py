@@ -20,6 +20,8 @@ _COMPILED = re.compile(r'^pyfuncdbg/(hooks|hosts|observers)/[\w/]+\.pyx?$')
 """Names of compiled modules' files: relative ones, for a program may lie in a folder of this name."""
 _ELSEWHERE = re.compile(r'/pyfuncdbg/(hooks|hosts|observers|ui)/')
 """Our files where the program ran, which a trace from another machine names."""
+TYPED_CODE = '<pfd>'
+"""File name of code that is typed at a stop."""
 machinery_by_file: dict[str, bool] = {}
 """Answers of `is_machinery`, by file."""
 

@@ -1,4 +1,4 @@
-"""Placeholders for values in a call: the summary of a foreign value, and a value that a host cannot know.
+"""Placeholders for values in a call: the summary of a foreign value, one that is read later, one that a host cannot know.
 
 A value in a foreign process or graph has its type, shape and counts, computed where it is; hosts put the summary into a call
 where every hook is content with it, and the recorder keeps it. Of an unknown value the recorder keeps type and reason, so
@@ -6,6 +6,8 @@ that no other value is shown for it. On the thread of the call.
 """
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,3 +71,39 @@ class ValueSummary:
         for length in self.shape:
             count *= length
         return count
+
+
+class LaterValue:
+    """One tensor of a batch of ops whose elements the recorder reads when it writes them: they may not be computed yet.
+
+    It writes on a thread of its own, or where it is flushed.
+
+    Attributes:
+        dtype, shape: Of the tensor.
+        nbytes: Of its elements.
+    """
+
+    __slots__ = ('__weakref__', '_elements', '_read', 'dtype', 'nbytes', 'shape')
+
+    def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...], read: Callable[[], np.ndarray]) -> None:
+        """Make one.
+
+        Args:
+            dtype, shape: As the attributes.
+            read: Gives the elements; may wait for them, but not without end.
+        """
+        self.dtype = dtype
+        self.shape = shape
+        self.nbytes = math.prod(shape) * dtype.itemsize
+        self._read: Callable[[], np.ndarray] | None = read
+        self._elements: Any = None
+
+    def elements(self) -> np.ndarray | UnknownValue:
+        """The elements, the same array each time; what is certain of the value if they cannot be read."""
+        if self._read is not None:
+            try:
+                self._elements = self._read()
+            except ValueNotKnown as error:
+                self._elements = error.value
+            self._read = None
+        return self._elements  # type: ignore[no-any-return]

@@ -16,6 +16,7 @@ from pyfuncdbg.hosts.jax.callbacks.hidden_frames import hide_own_frames
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
 from pyfuncdbg.hosts.jax.callbacks.traced_breakpoints import TracedBreakpoints
 from pyfuncdbg.hosts.jax.doctor.examination import JaxExamination
+from pyfuncdbg.hosts.jax.graph_ops.eager_ops import EagerOps
 from pyfuncdbg.hosts.jax.graph_ops.program_ops import ProgramOps
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import parts
@@ -47,6 +48,7 @@ class JaxAttachment:
         self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors)
         self._rules = DerivativeRules(jax_parts, self._sites, self._runs.eager_runs)
         self._ops = ProgramOps(jax_parts, host, self._runs)
+        self._eager_ops = self._runs.eager_ops = EagerOps(jax_parts, host, self._executables, self._runs.eager_runs)
         self._lowered.rewrite = self._ops.observed
         self._breakpoints = TracedBreakpoints(jax_parts)
         self._patches = Patches()
@@ -61,6 +63,7 @@ class JaxAttachment:
             self._calls.install(self._patches)
             self._rules.install(self._patches)
             self._runs.install(self._patches)
+            self._eager_ops.install(self._patches)
             limit.install(self._patches)
             self._breakpoints.install()
             hide_own_frames(jax_parts)
@@ -77,7 +80,7 @@ class JaxAttachment:
 
     def remove(self) -> None:
         """Put JAX back as it was. Calls under way end as they began."""
-        self._calls.on = self._rules.on = self._ops.on = False
+        self._calls.on = self._rules.on = self._ops.on = self._eager_ops.on = False
         self._breakpoints.remove()
         self._runs.remove()
         self._patches.restore()

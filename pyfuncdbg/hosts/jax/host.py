@@ -17,6 +17,7 @@ from pyfuncdbg.hosts.interception.framework_host import FrameworkHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
 NOT_COMPUTED, TRACED = 'not computed yet', 'a tracer, which has no value'
+DELETED = 'deleted, as what a donated argument got'
 
 
 class JaxHost(FrameworkHost):
@@ -49,7 +50,7 @@ class JaxHost(FrameworkHost):
             if not array.is_ready():
                 raise ValueNotKnown(UnknownValue(array.dtype, array.shape, NOT_COMPUTED))
         except RuntimeError:
-            raise ValueNotKnown(UnknownValue(array.dtype, array.shape, 'deleted, as what a donated argument got')) from None
+            raise ValueNotKnown(UnknownValue(array.dtype, array.shape, DELETED)) from None
         try:
             try:
                 return np.asarray(memoryview(array))

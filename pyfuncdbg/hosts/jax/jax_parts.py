@@ -24,6 +24,7 @@ class JaxParts:
         callback: `pure_callback` and `io_callback`.
         debugging: `debug.callback` and `debug.print`.
         derivatives: `custom_vjp` and `custom_jvp`.
+        differentiation: Passes through programs, forward and back.
         debugger: The registry of debuggers for `debug.breakpoint`.
         execution: Executables and their dispatch from Python.
         compilation: `jit`.
@@ -46,6 +47,7 @@ class JaxParts:
     callback: Any
     debugging: Any
     derivatives: Any
+    differentiation: Any
     debugger: Any
     execution: Any
     compilation: Any
@@ -68,10 +70,11 @@ _MODULES = {
                                         'emit_python_callback _callback_op_sharding'),
     'debugging': ('jax._src.debugging', 'debug_callback_p debug_callback_lowering debug_effect'),
     'derivatives': ('jax._src.custom_derivatives', 'custom_vjp custom_jvp'),
+    'differentiation': ('jax._src.interpreters.ad', 'backward_pass'),
     'debugger': ('jax._src.debugger.core', 'register_debugger _debugger_registry'),
     'execution': ('jax._src.interpreters.pxla', 'ExecuteReplicated UnloadedMeshExecutable MeshExecutable '
                                                 'lower_sharding_computation'),
-    'compilation': ('jax._src.pjit', '_get_fastpath_data _cpp_pjit'),
+    'compilation': ('jax._src.pjit', '_get_fastpath_data _cpp_pjit _pjit_call_impl_python'),
     'api': ('jax._src.api', 'jit'),
     'effects': ('jax._src.dispatch', 'runtime_tokens'),
     'backends': ('jax._src.xla_bridge', '_init_backend'),

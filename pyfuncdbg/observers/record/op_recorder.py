@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyfuncdbg.hooks.op_batch import OpBatch
+from pyfuncdbg.hooks.value_placeholders import LaterValue
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log.op_columns import QueuedOps
 from pyfuncdbg.observers.record.snapshots.snapshot import LARGEST, OVER_BUDGET
@@ -14,6 +15,8 @@ from pyfuncdbg.observers.record.snapshots.statistics import IN_ROWS
 
 _OP_SIZE = 128
 """Bytes of an op in the queue, without its values."""
+_HELD = 256 << 10
+"""Bytes for which a value counts that is read later, if it has more: no copy of it is made, and it should not be lost."""
 _MOST_WAITING = 4
 _SHARE = 8
 """Of the memory for copies, the part that ops may have before their thread waits for the writer: what is in the processor's
@@ -102,6 +105,10 @@ class OpRecorder:
                 elif place in copied or value.base is not None:
                     values[place] = value.copy()
                     copies[id(value)] = value, values[place]
+            elif kind is LaterValue:
+                size += min(value.nbytes, _HELD)
+                if self._limit < 0:
+                    values[place] = _placeholder(value)
             elif kind not in scalars:
                 if isinstance(value, np.generic) and value.dtype.char in IN_ROWS:
                     values[place] = np.asarray(value)
@@ -110,7 +117,7 @@ class OpRecorder:
         return size
 
 
-def _placeholder(array: np.ndarray) -> np.ndarray:
+def _placeholder(array: np.ndarray | LaterValue) -> np.ndarray:
     """An array of the same type and shape without memory."""
     return np.broadcast_to(np.zeros((), array.dtype), array.shape)
 
@@ -118,4 +125,5 @@ def _placeholder(array: np.ndarray) -> np.ndarray:
 def _drop_values(queued: QueuedOps) -> None:
     """Keep nothing of the arrays of ops that have no room."""
     queued.limit, queued.note = -1, OVER_BUDGET
-    queued.batch.values = [_placeholder(value) if type(value) is np.ndarray else value for value in queued.batch.values]
+    queued.batch.values = [_placeholder(value) if type(value) in (np.ndarray, LaterValue) else value
+                           for value in queued.batch.values]

@@ -58,6 +58,7 @@ def test_everything_is_as_before_after_detaching(jax: Any) -> None:
     from jax._src.interpreters import pxla
     places = [(callback._FlatCallback, '__call__'), (callback, 'emit_python_callback'), (debugging.debug_callback_p, 'impl'),
               (pxla.ExecuteReplicated, '__call__'), (pxla, 'lower_sharding_computation'), (pjit, '_get_fastpath_data'),
+              (pjit, '_pjit_call_impl_python'),
               (pxla.UnloadedMeshExecutable, 'build_unsafe_call'), (jax.errors.JaxRuntimeError, '__init__')]
     before = [getattr(owner, name) for owner, name in places]
     debuggers = dict(core._debugger_registry)

@@ -1,6 +1,7 @@
 """Ops recorded together: what a trace gives of them is what it gives of the same calls one by one."""
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
@@ -14,6 +15,7 @@ from plain_host import new_run, new_site
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.op_batch import MOST_OPS, OpBatch, OpSequence, deliver
+from pyfuncdbg.hooks.value_placeholders import LaterValue, UnknownValue, ValueNotKnown
 from pyfuncdbg.observers.record.log import op_columns
 from pyfuncdbg.observers.record.log.call_batch import BAD, Batch, decode_msgpack, summary_of
 from pyfuncdbg.observers.record.recorder import Recorder
@@ -154,6 +156,43 @@ def test_values_that_are_no_arrays_of_numbers(tmp_path):
     calls = recorded(tmp_path / 'a.pfd', sequence, [values], True)
     assert calls[0].inputs[0].to_numpy().tolist() == [b'a', b'bc'] and calls[0].inputs[1].to_numpy() == 2.5
     assert calls[0].outputs[0].absent and calls[1].outputs[0].to_numpy().tolist() == [b'x', b'yz']
+
+
+@pytest.mark.parametrize('level', ['none', 'stats', 'full'])
+def test_values_that_the_recorder_reads_itself(tmp_path: Path, level: str) -> None:
+    """They are as if they had been there; where one cannot be read, the reason is. No copy is no loss."""
+    import ml_dtypes
+    threads = set()
+    arrays = [np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(3, ml_dtypes.bfloat16), np.full(9_000_000, np.nan, 'f')]
+
+    def later(array: np.ndarray) -> LaterValue:
+        def read() -> np.ndarray:
+            threads.add(threading.get_ident())
+            return array
+        return LaterValue(array.dtype, array.shape, read)
+
+    def unknown() -> np.ndarray:
+        raise ValueNotKnown(UnknownValue(np.dtype('i4'), (2,), 'held back'))
+    never = LaterValue(np.dtype('i4'), (2,), unknown)
+    read_later = [later(array) for array in arrays]
+    with Recorder(tmp_path / 'trace', ops=True, level=level, budget=64 << 20) as recorder:
+        for first, second, third in ((read_later[0], never, read_later[1]), (read_later[2], read_later[0], read_later[2])):
+            batch = batch_of(chain_of(1), new_run(), [first, second, third])
+            batch.awaits = True
+            deliver(hooks.op_recorder, batch)
+        assert threading.get_ident() not in threads     # only where it flushes
+        recorder.flush()
+    assert bool(threads) is (level != 'none')
+    with Trace.open(tmp_path / 'trace') as trace:
+        (small, held), (large, again) = [call.inputs for call in trace.calls(kind='op')]
+        (brain,), (result,) = [call.outputs for call in trace.calls(kind='op')]
+    assert [(one.dtype, one.shape) for one in (small, held, brain, large)] == [
+        ('float32', (2, 3)), ('int32', (2,)), ('bfloat16', (3,)), ('float32', (9_000_000,))]
+    if level == 'none':
+        assert {one.level for one in (small, held, brain, large, again, result)} == {'none'}
+        return
+    assert small.to_numpy().tolist() == again.to_numpy().tolist() == arrays[0].tolist() and brain.stats.max == 1
+    assert (held.level, held.note) == ('none', 'not known: held back') and large.stats.nan == result.stats.nan == 9_000_000
 
 
 def test_many_runs_are_few_records_and_copies_keep_them(tmp_path):

@@ -22,7 +22,7 @@ BACKWARD = 'transpose('
 """Part of the name stack of an op that computes gradients."""
 _OBSERVED_WITHIN = ONCE | {'while', 'scan', 'cond'}
 """Ops whose inner programs are observed. Others hold one that has to stay as it is, such as the sum of a `scatter`."""
-_READS_NO_VALUE = frozenset(('broadcast_in_dim', 'reshape', 'squeeze', 'expand_dims', 'transpose', 'stop_gradient', 'copy',
+READS_NO_VALUE = frozenset(('broadcast_in_dim', 'reshape', 'squeeze', 'expand_dims', 'transpose', 'stop_gradient', 'copy',
                              'iota', 'split', 'concatenate', 'slice', 'pad', 'rev'))
 _CALLBACKS = frozenset(('pure_callback', 'io_callback'))
 """Ops whose value a Python function makes, which is a call of its own: no origin of what it returns."""
@@ -157,7 +157,7 @@ class ObservedProgram:
         op_type = equation.primitive.name
         holds_program = op_type in _CALLBACKS or any(True for _ in inner_programs(equation))
         traits = Traits(runs_graph=holds_program, calls_function=op_type in ('jit', 'pjit'),
-                        reads_no_value=op_type in _READS_NO_VALUE)
+                        reads_no_value=op_type in READS_NO_VALUE)
         attrs = {key: str(value) for key, value in equation.params.items()
                  if isinstance(value, (bool, int, float, str, tuple)) and len(str(value)) < 80}
         if BACKWARD in str(equation.source_info.name_stack):

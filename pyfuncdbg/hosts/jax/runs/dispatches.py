@@ -6,13 +6,14 @@ not ready.
 """
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Run
@@ -101,10 +102,23 @@ class _Thread(threading.local):
         self.count = 0
 
 
+class EagerDispatches(Protocol):
+    """Observer of dispatches of JAX's own programs: `EagerOps`."""
+
+    def on_called(self, function: Any, args: Sequence[Any], settings: Mapping[str, Any], results: Any,
+                  frame: FrameType) -> None:
+        """C++ has dispatched a compiled function."""
+
+    def on_executed(self, closed_jaxpr: Any, name: str, args: Sequence[Any], results: Sequence[Any],
+                    frame: FrameType) -> None:
+        """The op `jit` has executed a traced function."""
+
+
 class Dispatches:
     """The runs of JAX that are not over.
 
     Attributes:
+        eager_ops: Is told of each dispatch while a hook wants ops; None before the attachment is complete.
         eager_runs: Those of the program's own code.
         thread: Those of this thread.
         fast_path: Ends the usual run; None before the attachment is complete.
@@ -119,6 +133,7 @@ class Dispatches:
         self._array: type = parts.array.ArrayImpl
         self.eager_runs = EagerRuns(host)
         self.fast_path: Any = None
+        self.eager_ops: EagerDispatches | None = None
         self._post_hook = PostHook(parts, self._on_dispatched)
 
     def install(self, patches: Patches) -> None:
@@ -151,7 +166,7 @@ class Dispatches:
     def _replace_impl(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The replacement for the execution of a `jit` function by an op, as in `vmap` of one: C++ calls no hook then."""
         def impl(*args: Any, **settings: Any) -> Any:
-            if not (hooks.python or hooks.run):
+            if not (hooks.python or hooks.run or hooks.op):
                 return original(*args, **settings)
             thread = self.thread
             count, outer, thread.unfinished = thread.count, thread.unfinished, None
@@ -159,6 +174,8 @@ class Dispatches:
                 results = original(*args, **settings)
                 if thread.count == count:
                     self._end_dispatch(self._executables.compiled_from(settings.get('jaxpr')), args, results)
+                if hooks.op and self.eager_ops is not None:
+                    self.eager_ops.on_executed(settings['jaxpr'], settings.get('name', ''), args, results, sys._getframe(1))
             except BaseException as error:
                 drop_leading_own_frames(error)
                 raise
@@ -208,6 +225,8 @@ class Dispatches:
 
     def _on_dispatched(self, function: Any, args: Any, settings: Any, results: Any) -> None:
         """A dispatch from C++ has returned."""
+        if hooks.op and self.eager_ops is not None:
+            self.eager_ops.on_called(function, args, settings, results, sys._getframe(2))
         try:
             candidates = self._executables.compiled_from(getattr(function, '_fun', None))
             unfinished = self.thread.unfinished

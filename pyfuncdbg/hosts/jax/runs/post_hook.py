@@ -65,7 +65,7 @@ class PostHook:
             self._set(self._other)
 
     def _update(self) -> None:
-        wanted = bool(hooks.python or hooks.run)
+        wanted = bool(hooks.python or hooks.run or hooks.op)
         if wanted is self._is_set:
             return
         if wanted:

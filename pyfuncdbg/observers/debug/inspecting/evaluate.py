@@ -14,13 +14,12 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
+from pyfuncdbg.hooks.own_files import TYPED_CODE
 from pyfuncdbg.hooks.source_map import block_frames, function_variables, program_variables
 from pyfuncdbg.observers.debug.conditions.compiled_expression import KNOWN
 from pyfuncdbg.observers.debug.conditions.session_variables import MARK, Presets, session_variables, translate, untranslate
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
-FILENAME = '<pfd>'
-"""File name of typed code."""
 _NOTHING = object()
 _OF_THE_CALLER = frozenset(('locals', 'vars', 'dir', 'globals'))
 """Builtins that answer of the frame that calls them. That of typed code is none of the program's."""
@@ -320,7 +319,7 @@ def _compile(text: str, mode: str) -> CodeType:
     if not text:
         raise MissingExpressionError('an expression is missing: type one, such as "p x.shape"')
     try:
-        code: CodeType = compile(text, FILENAME, mode, dont_inherit=True)
+        code: CodeType = compile(text, TYPED_CODE, mode, dont_inherit=True)
     except SyntaxError as error:
         raise CommandError(_with_caret(text, f'SyntaxError: {error.msg}', (error.offset or 1) - 1, error.lineno
                                        or 1)) from None
@@ -331,7 +330,7 @@ def _compile(text: str, mode: str) -> CodeType:
 
 def _run(code: CodeType, text: str, names: Namespace) -> Any:
     try:
-        linecache.cache.pop(FILENAME, None)
+        linecache.cache.pop(TYPED_CODE, None)
         return eval(code, names)
     except (CommandError, KeyboardInterrupt):
         raise
@@ -366,7 +365,7 @@ def _place(traceback: TracebackType | None) -> tuple[int, int, int] | None:
     """Line and columns of the typed code that an error came from."""
     place = None
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == FILENAME and traceback.tb_lasti >= 0:
+        if traceback.tb_frame.f_code.co_filename == TYPED_CODE and traceback.tb_lasti >= 0:
             positions = list(traceback.tb_frame.f_code.co_positions())
             line, last, start, end = positions[traceback.tb_lasti // 2]
             if line is not None and start is not None and end is not None and last == line:

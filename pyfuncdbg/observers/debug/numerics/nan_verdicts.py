@@ -250,8 +250,14 @@ class _Tracker:
         """The call in which an input's value began, None if no earlier one explains it; and whether its way was recorded."""
         run = (call.process, call.run)
         known = self._made.get((*run, tensor.name)) if tensor.name else None
-        if known is not None or tensor.name in self._feeds(call):
+        if known is not None:
             return known, True
+        if tensor.name in self._feeds(call):
+            record = self._run(call)
+            alike = self._alike.get((call.process, None, *_content(tensor)))
+            if record is None or record.kind != 'function' or not alike:
+                return None, True
+            return alike[-1], False             # an argument of a function: an earlier call made it
         return self._likely_origin(call, tensor), False
 
     def _likely_origin(self, call: CallRecord, tensor: TensorRecord) -> str | None:

@@ -15,14 +15,15 @@ import msgpack
 import numpy as np
 
 from pyfuncdbg.hooks.op_batch import OpBatch, OpSequence
+from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, LaterValue, UnknownValue
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.log import columns
 from pyfuncdbg.observers.record.log.batch_tensors import TYPES
 from pyfuncdbg.observers.record.log.call_batch import BAD, COLUMNED
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.value_columns import MOST_VALUES, NOTHING, ValueList
-from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, SCALARS
-from pyfuncdbg.observers.record.snapshots.statistics import ROW, have_bad, rows_of
+from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, SCALARS, Snapshot
+from pyfuncdbg.observers.record.snapshots.statistics import IN_ROWS, ROW, have_bad, rows_of
 
 _CODES = {kind: number for number, kind in enumerate(SCALARS, 1)}
 _LARGE = 64 << 10
@@ -96,6 +97,13 @@ class QueuedOps:
         self.charge = charge
         self.note = ''
 
+    def read_values(self) -> None:
+        """Read the values that are to be read later; on the writer's thread, which may wait for them."""
+        if self.batch.awaits:
+            self.batch.values = [_read(value, self.limit) if type(value) is LaterValue else value
+                                 for value in self.batch.values]
+            self.batch.awaits = False
+
     def losses(self) -> dict[str, int]:
         """Count what is lost with them.
 
@@ -104,6 +112,20 @@ class QueuedOps:
         """
         values = self.batch.values
         return {'calls': len(self.batch), 'tensors': len(values), 'bytes': sum([getattr(v, 'nbytes', 8) for v in values])}
+
+
+def _read(value: LaterValue, limit: int) -> np.ndarray | Snapshot:
+    """The elements of a value, or a snapshot where a column cannot hold them."""
+    elements = value.elements()
+    if isinstance(elements, UnknownValue):
+        return Snapshot(elements.dtype, elements.shape, 0, f'{NOT_KNOWN}: {elements.reason}')
+    if elements.dtype.char in IN_ROWS:
+        return elements
+    snapshot = Snapshot(elements.dtype, elements.shape, elements.nbytes)
+    snapshot.data, snapshot.keep = np.ascontiguousarray(elements), elements.nbytes <= limit
+    if not snapshot.keep and limit > 0:
+        snapshot.note = f'more than {limit} bytes'
+    return snapshot
 
 
 class ValueStore(Protocol):
@@ -196,6 +218,8 @@ def encode(queued: Sequence[QueuedOps], store: ValueStore) -> bytes:
     Returns:
         The payload of the record.
     """
+    for ops in queued:
+        ops.read_values()
     batches = [ops.batch for ops in queued]
     made = [columns_of(batch.sequence) for batch in batches]
     counts = [len(batch) for batch in batches]
