@@ -1,4 +1,4 @@
-"""Placeholders for values in a call: the summary of a foreign value, one that is read later, one that a host cannot know.
+"""Placeholders for values in a call: summarised, read later, or not known.
 
 A value in a foreign process or graph has its type, shape and counts, computed where it is; hosts put the summary into a call
 where every hook is content with it, and the recorder keeps it. Of an unknown value the recorder keeps type and reason, so
@@ -74,9 +74,9 @@ class ValueSummary:
 
 
 class LaterValue:
-    """One tensor of a batch of ops whose elements the recorder reads when it writes them: they may not be computed yet.
+    """Tensor of a batch of ops that the recorder reads when it writes it.
 
-    It writes on a thread of its own, or where it is flushed.
+    It may not be computed yet. The recorder writes on a thread of its own, or where it is flushed.
 
     Attributes:
         dtype, shape: Of the tensor.

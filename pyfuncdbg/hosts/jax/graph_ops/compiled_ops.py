@@ -35,7 +35,7 @@ class CompiledOp(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """What is known of a compiled function: which op it is, and its static arguments, which are no inputs."""
+    """Op of a compiled function, and its static arguments, which are no inputs."""
 
     reference: weakref.ref[Any]
     op: CompiledOp

@@ -1,7 +1,8 @@
-"""Eager ops as calls of kind 'op', where a hook wants them: what a program executes outside of `jit`, op by op.
+"""Eager ops as calls of kind 'op', where a hook wants them.
 
-JAX dispatches each by itself: from C++, of which its post hook tells, or from Python when it compiles. Both tell when the op
-is dispatched; it may be computed later. On the thread of the dispatch, in the run of its eager code.
+They are what a program executes outside of `jit`, op by op.
+JAX dispatches each by itself: from C++, which calls JAX's post hook, or from Python when it compiles. An op that is dispatched
+may be computed later. On the thread of the dispatch, in the run of its eager code.
 """
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Sites of eager ops: an op at a line of the program, or at that of the op that it differentiates.
+"""Sites of eager ops, by op and line of the program.
 
+An op of a backward pass has the line of the op that it differentiates.
 Asked on the thread of each op, for each op: what is found is kept by the code and instruction of the line.
 """
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Dispatches:
     """The runs of JAX that are not over.
 
     Attributes:
-        eager_ops: Is told of each dispatch while a hook wants ops; None before the attachment is complete.
+        eager_ops: Sees each dispatch while a hook wants ops; None before the attachment is complete.
         eager_runs: Those of the program's own code.
         thread: Those of this thread.
         fast_path: Ends the usual run; None before the attachment is complete.
