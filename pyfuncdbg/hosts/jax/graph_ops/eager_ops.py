@@ -1,8 +1,7 @@
 """Eager ops as calls of kind 'op', where a hook wants them.
 
-They are what a program executes outside of `jit`, op by op.
-JAX dispatches each by itself: from C++, which calls JAX's post hook, or from Python when it compiles. An op that is dispatched
-may be computed later. On the thread of the dispatch, in the run of its eager code.
+They are what a program executes outside of `jit`, op by op. JAX dispatches each by itself: from C++, which calls JAX's post
+hook, or from Python when it compiles. An op that is dispatched may be computed later. On the thread of the dispatch.
 """
 from __future__ import annotations
 
