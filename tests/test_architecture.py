@@ -78,7 +78,7 @@ SUBFOLDERS = {
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
     'hosts.torch': 'graph_ops tapes doctor loader python_calls',
     'observers.debug': 'replay comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines '
-                       'stops conditions',
+                       'stops conditions processes',
     'observers.record': 'flight transfer index log snapshots sources',
     'hooks': 'output',
     'ui.views': 'reports numerics graph calls tensors pictures sources',

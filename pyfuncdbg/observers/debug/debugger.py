@@ -28,6 +28,7 @@ from pyfuncdbg.observers.debug.inspecting.saved_inputs import restore, save
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance, selected_frame
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import copied_outputs, differences
 from pyfuncdbg.observers.debug.live_trace import LiveTrace
+from pyfuncdbg.observers.debug.processes.program_changes import ProgramChanges
 from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
 from pyfuncdbg.observers.debug.stepping.function_start import is_at_start, is_enterable, stops_inside
 from pyfuncdbg.observers.debug.stepping.python_stepper import ExitError, Stepper, program_around, restore_tracing
@@ -53,6 +54,7 @@ class Debugger:
         quit_explained: Whether the user has been told what quit does.
         plans: By native thread, the user's plan for it; a thread without a plan is not in it.
         comparison: With a recording, at whose first divergence the program stops; None without.
+        changes: What reaches the other processes of the program, too.
     """
 
     def __init__(self) -> None:
@@ -61,10 +63,11 @@ class Debugger:
         self.live = LiveTrace()
         self.runs = debugged_runs.DebuggedRuns()
         self.swaps = SwappedFunctions()
-        self.breakpoints = Breakpoints(self._update_kinds, self)
+        self.changes = ProgramChanges()
+        self.breakpoints = Breakpoints(self._update_kinds, self, self.changes)
         self._catching = False
         self.comparison: LiveComparison | None = None
-        self.left = self.quit_explained = False
+        self.left = self.quit_explained = self._quit_told = False
         self.plans = ThreadPlans()
         self._lock = new_rlock()
         self._extra: frozenset[Kind] = frozenset()
@@ -73,8 +76,23 @@ class Debugger:
     # ------------------------------------------------------------------ on and off
     def start(self) -> None:
         """Begin to watch calls; starting twice is allowed."""
-        self.left = False
+        was_left, self.left, self._quit_told = self.left, False, False
         hooks.add(self, depth=DEPTH)
+        if was_left:
+            with self.changes.changing():
+                self.changes.tell({'change': 'start'})
+
+    def quit(self) -> None:
+        """The user wants no more debugging, in no process of the program."""
+        self.leave()
+        self.announce_quit()
+
+    def announce_quit(self) -> None:
+        """The other processes leave debugging; told once until it starts again."""
+        if not self._quit_told:
+            self._quit_told = True
+            with self.changes.changing():
+                self.changes.tell({'change': 'quit'})
 
     def leave(self) -> None:
         """Stop debugging: no hook, no tracing, no swapped function, every waiting thread goes on. Breakpoints are kept, and
@@ -102,8 +120,10 @@ class Debugger:
 
     @catching.setter
     def catching(self, on: bool) -> None:
-        self._catching = on
-        hooks.invalidate_interest()
+        with self.changes.changing():
+            self._catching = on
+            hooks.invalidate_interest()
+            self.changes.tell({'change': 'catch', 'on': on})
 
     @property
     def watching(self) -> bool:
@@ -362,6 +382,7 @@ class Debugger:
         started = perf_counter_ns()
         try:
             decision = self.broker.hold(stop)
+            self.changes.settle()
         finally:
             plan.asking = False
             self._forget_idle(stop.thread)
@@ -377,7 +398,7 @@ class Debugger:
         if decision.verb == 'quit':
             plan.stepper.disarm()
             self._forget_idle(stop.thread)
-            self.leave()
+            self.quit()
         return decision
 
     def _forget_idle(self, thread: int) -> None:

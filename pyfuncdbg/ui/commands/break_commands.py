@@ -57,11 +57,15 @@ class BreakpointList:
     Attributes:
         catching: Whether a wrapped function that raises stops.
         file: The file beside the script, if there is one.
+        processes: Numbers of the other processes of the program that have them.
+        late: Numbers of those that have yet to make the last changes.
     """
 
     breakpoints: tuple[BreakpointState, ...]
     catching: bool
     file: str = ''
+    processes: tuple[int, ...] = ()
+    late: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +224,11 @@ def _count(text: str) -> int:
 def _list(context: Context) -> BreakpointList:
     debugger = debugger_of(context)
     file = dotfile.beside_script()
-    return BreakpointList(tuple(states(debugger.breakpoints)), debugger.catching, str(file) if file.is_file() else '')
+    debugger.changes.settle()
+    others = debugger.changes.others()
+    return BreakpointList(tuple(states(debugger.breakpoints)), debugger.catching, str(file) if file.is_file() else '',
+                          tuple(process for process, is_up_to_date in others.items() if is_up_to_date),
+                          tuple(process for process, is_up_to_date in others.items() if not is_up_to_date))
 
 
 def _breaks(context: Context, args: argparse.Namespace) -> BreakpointList | FileReport:
@@ -316,7 +324,8 @@ def draw_changed(result: Any) -> RenderableType:
     if isinstance(result, BreakpointList):
         unread = result.file and not result.breakpoints
         hint = f"{result.file} exists: 'breaks --load' sets its breakpoints" if unread else ''
-        return breakpoint_table(result.breakpoints, catching=result.catching, hint=hint)
+        return breakpoint_table(result.breakpoints, catching=result.catching, hint=hint, processes=result.processes,
+                                late=result.late)
     if not result.breakpoints:
         return Text('no breakpoint is set')
     return Page(*(breakpoint_line(state, result.action) for state in result.breakpoints))

@@ -33,7 +33,7 @@ def _commands(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
         lines = [line.strip() for line in re.split(r'\n|;;', match[2])]
         if 'end' in lines:
             lines = lines[:lines.index('end')]
-        entry.commands = tuple(line for line in lines if line)
+        breakpoints.set_commands(number, [line for line in lines if line])
     return ChangedBreakpoints('changed', (state_of(entry, breakpoints),))
 
 

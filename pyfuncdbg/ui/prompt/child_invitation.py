@@ -7,9 +7,9 @@ from __future__ import annotations
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.process_invitations import Invitation
-from pyfuncdbg.observers.debug.breakpoints import child_hits
 from pyfuncdbg.observers.debug.breakpoints.plain_fields import fields_of
 from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.processes import child_hits, shared_memory
 
 _refused: set[int] = set()
 """Numbers of breakpoints that were reported as not set in other processes."""
@@ -17,6 +17,9 @@ _refused: set[int] = set()
 
 def invitation() -> Invitation:
     """What a process that starts now needs to be debugged as this one."""
+    child_hits.count_child()                    # first: what changes from now on is told
+    debugger.changes.catch_up()
+    position = debugger.changes.position
     breakpoints = []
     for number, entry in sorted(debugger.breakpoints.entries.items()):
         try:
@@ -27,7 +30,8 @@ def invitation() -> Invitation:
                 say(f'breakpoint {number} is not set in processes that start afresh: {error}, expected a text')
             continue
         breakpoints.append({**fields, 'number': number})
-    child_hits.count_child()
+    debugger.changes.follow()
     return Invitation(f'{__package__}.child_debugging', 'join_debugging', {
-        'breakpoints': breakpoints, 'hits': child_hits.path(), 'ui': debugger.broker.front_end_name,
+        'breakpoints': breakpoints, 'last': debugger.breakpoints.last_number, 'memory': shared_memory.path(),
+        'position': position, 'ui': debugger.broker.front_end_name,
         'state': {'catching': debugger.catching, 'left': debugger.left, 'on': debugger.on}, 'lost': debugger.broker.lost})

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 import pyfuncdbg.hosts  # noqa: F401  which frames are a framework's must be known
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks import process_invitations
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.received_change import apply_change
 from pyfuncdbg.ui.commands.configuration import UIS, configuration
 from pyfuncdbg.ui.prompt.child_invitation import invitation
 from pyfuncdbg.ui.prompt.front_ends.debugpy import DebugpyClient
@@ -52,6 +54,7 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Pen
         for front_end in (installed[1], *elsewhere, Terminal(conversation), Pipe(conversation, pending)):
             debugger.broker.add(front_end)
         process_invitations.offer(invitation)
+        debugger.changes.share(partial(apply_change, debugger))
     pending, lending = installed
     if ui == 'inspector':
         lending.forgive()

@@ -67,6 +67,79 @@ def test_without_a_terminal_one_line_says_what_to_do(tmp_path: Path, method: str
         'a worker process has no stdin. Run it at a terminal, or without workers: num_workers=0)']
 
 
+LIVING = '''
+import sys, torch, time
+from torch.utils.data import DataLoader, Dataset
+class Numbers(Dataset):
+    def __len__(self): return 8
+    def __getitem__(self, index):
+        value = index * 2
+        return torch.tensor(value)
+def between(epoch):
+    return epoch + 1
+if __name__ == '__main__':
+    loader = DataLoader(Numbers(), batch_size=2, num_workers=2, multiprocessing_context=sys.argv[1], persistent_workers=True)
+    for epoch in range(4):
+        print(epoch, sum(batch.sum().item() for batch in loader))
+        between(epoch)
+    print('end')
+'''
+
+
+def living(folder: Path, *options: str) -> Terminal:
+    (folder / 'loads.py').write_text(LIVING)
+    return Terminal(folder, '-m', 'pyfuncdbg', 'run', '-q', *options, timeout=120)
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_quit_at_one_worker_lets_all_processes_go(tmp_path: Path, method: str) -> None:
+    with living(tmp_path, '--break', 'loads.py:7', '--break', 'loads.py:10', 'loads.py', method) as user:
+        assert 'DataLoader worker' in user.prompt()
+        user.last('quit', '3 56', 'end')
+        assert user.end() == 0
+        assert user.text.count('STOPPED') == 1
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_what_is_changed_at_a_stop_of_the_main_process_reaches_living_workers(tmp_path: Path, method: str) -> None:
+    with living(tmp_path, '--break', 'loads.py:10', 'loads.py', method) as user:
+        user.prompt()
+        user.type('break loads.py:8 if index == 3')
+        user.type('break function:Numbers.__getitem__ if index == 4')
+        user.type('ignore 3 1')
+        assert 'in 2 other processes' in user.type('breaks')
+        shown = user.type('c')
+        assert 'STOPPED in __getitem__ at loads.py:8' in shown and 'breakpoint 2' in shown
+        assert '6' in user.type('p value')
+        assert 'between at loads.py:10' in user.type('c')       # breakpoint 3 ignores this one
+        user.type('condition 2 index == 6')
+        user.type('clear 3')
+        shown = user.type('c')
+        assert 'STOPPED in __getitem__ at loads.py:8' in shown
+        assert '12' in user.type('p value')
+        user.type('disable 2')
+        assert 'between at loads.py:10' in user.type('c')
+        assert 'between at loads.py:10' in user.type('c')
+        user.last('c', 'end')
+        assert user.end() == 0
+
+
+@pytest.mark.parametrize('method', ['fork', 'spawn'])
+def test_what_is_set_in_a_worker_stops_the_main_process_and_once_stops_one(tmp_path: Path, method: str) -> None:
+    with living(tmp_path, '--break', 'loads.py:7', '--if', 'index == 0', 'loads.py', method) as user:
+        user.prompt()
+        assert 'breakpoint 2' in user.type('tbreak loads.py:8 if index > 1')
+        assert 'breakpoint 3' in user.type('break loads.py:10 if epoch == 1')
+        user.type('disable 1')
+        assert 'breakpoint 2' in user.type('c')
+        shown = user.type('c')
+        assert 'between at loads.py:10' in shown and 'breakpoint 3' in shown
+        listed = user.type('breaks')
+        assert re.search(r'2 +loads.py:8.* off', listed) and 'hit in another process' in listed
+        user.last('c', '3 56', 'end')
+        assert user.end() == 0
+
+
 def test_a_breakpoint_that_cannot_go_along_is_told(tmp_path: Path) -> None:
     (tmp_path / 'loads.py').write_text(PROGRAM.replace("    for batch", '''    import pyfuncdbg
     pyfuncdbg.break_at('function:Numbers.__getitem__', lambda call: True, after=9)

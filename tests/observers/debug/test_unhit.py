@@ -15,6 +15,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit_warnings
 from pyfuncdbg.observers.debug.breakpoints.program_names import describe_name, program_functions
 from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.processes import shared_memory
 
 
 def picked(x: Any) -> Any:
@@ -182,6 +183,7 @@ def test_a_node_in_a_scope_is_proposed_by_its_whole_name() -> None:
 @pytest.mark.parametrize(('calls', 'sentences'), [
     (True, []), (False, ['was never called in this process, and none that it started stopped there.'])])
 def test_what_a_forked_process_has_hit_is_not_called_unhit(calls: bool, sentences: list[str]) -> None:
+    shared_memory.share()
     with ScriptedUser(['c']):
         debugger.start()
         entry = debugger.breakpoints.set('function:picked')

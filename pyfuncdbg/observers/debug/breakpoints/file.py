@@ -16,7 +16,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
-from pyfuncdbg.observers.debug.breakpoints.plain_fields import USUAL, fields_of, set_breakpoint
+from pyfuncdbg.observers.debug.breakpoints.plain_fields import USUAL, fields_of
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 
 NAME = '.pyfuncdbg.toml'
@@ -88,7 +88,7 @@ def load(breakpoints: Breakpoints, path: Path) -> FileReport:
     for index, fields in enumerate(_read(path), 1):
         existing = {_key(entry.breakpoint) for entry in list(breakpoints.entries.values())}
         try:
-            breakpoint = set_breakpoint(breakpoints, fields)
+            breakpoint = breakpoints.set_fields(fields)
         except CommandError as error:
             for number in set_:
                 breakpoints.clear(number)

@@ -13,6 +13,7 @@ from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry
 from pyfuncdbg.observers.debug.conditions.predicate import condition_text
+from pyfuncdbg.observers.debug.processes import child_hits
 
 _SITES = 4
 
@@ -58,6 +59,8 @@ def state_of(entry: BreakpointEntry, breakpoints: Breakpoints, note: str = '') -
     """One of the table."""
     one = entry.breakpoint
     where, how, place_note = _place(entry, breakpoints)
+    if breakpoints.is_shared and not entry.hits and child_hits.was_hit(one.number):
+        place_note = '; '.join(filter(None, (place_note, 'hit in another process')))
     timing = 'inside' if _is_inside(entry, breakpoints) else one.timing
     return BreakpointState(one.number, one.spec.text, condition_text(one.when), timing, one.do, one.once, one.every,
                            one.after,

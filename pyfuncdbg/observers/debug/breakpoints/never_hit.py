@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from pyfuncdbg.observers.debug.breakpoints import child_hits
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, states
 from pyfuncdbg.observers.debug.breakpoints.program_names import describe_name, program_functions
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry
+from pyfuncdbg.observers.debug.processes import child_hits
 
 _RARE = {'error': 'error', 'gradient': 'gradient step'}
 """Conditions of a breakpoint that calls need not meet."""

@@ -1,6 +1,6 @@
 """Breakpoints as plain data.
 
-Equal ones are set of it elsewhere: of a file, or in a process that starts afresh.
+Equal ones are set of it elsewhere: of a file, or in another process of the program.
 """
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
-from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry
 
 USUAL: Mapping[str, Any] = {'commands': [], 'do': 'stop', 'once': False, 'every': 1, 'after': 0, 'enabled': True}
@@ -32,20 +30,3 @@ def fields_of(entry: BreakpointEntry) -> dict[str, Any]:
         fields['timing'] = one.timing
     return fields | {'do': one.do, 'once': one.once, 'every': one.every, 'after': max(one.after - entry.hits, 0),
                      'enabled': one.enabled, 'commands': list(entry.commands)}
-
-
-def set_breakpoint(breakpoints: Breakpoints, fields: Mapping[str, Any]) -> Breakpoint:
-    """Set a breakpoint of plain fields.
-
-    Args:
-        breakpoints: The table in which it is set.
-        fields: As `fields_of` gives them, and `number` perhaps.
-
-    Raises:
-        CommandError: One of them makes no sense; nothing is changed.
-    """
-    rest = dict(fields)
-    commands = rest.pop('commands', [])
-    breakpoint = breakpoints.set(rest.pop('spec'), rest.pop('if', None), **rest)
-    breakpoints.entry(breakpoint.number).commands = tuple(commands)
-    return breakpoint

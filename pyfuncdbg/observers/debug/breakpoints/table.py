@@ -6,7 +6,8 @@ site and thrown away when breakpoints change.
 # long: one table; what sets, changes, tests and counts a breakpoint holds one lock
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import CommandError, nearest
@@ -14,8 +15,10 @@ from pyfuncdbg.hooks import module_loading, tracing_notice
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing, timing_of
 from pyfuncdbg.observers.debug.breakpoints.known_sites import KnownSite, SiteCatalogue
+from pyfuncdbg.observers.debug.breakpoints.plain_fields import fields_of
 from pyfuncdbg.observers.debug.breakpoints.prefilter import make_gate
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
@@ -25,6 +28,7 @@ from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
 from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.debug.lines.file_lookup import is_same_file
+from pyfuncdbg.observers.debug.processes.program_changes import ProgramChanges
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
@@ -41,16 +45,19 @@ class Breakpoints:
     Attributes:
         known: The sites that were met.
         kinds: The calls that they need, beside those of Python functions.
+        last_number: The greatest number that one has had.
     """
 
-    def __init__(self, on_change: Callable[[], None], program: DebuggedProgram) -> None:
+    def __init__(self, on_change: Callable[[], None], program: DebuggedProgram,
+                 changes: ProgramChanges | None = None) -> None:
         self._on_change = on_change
         self._program = program
+        self._changes = changes or ProgramChanges()
         self._lock = new_rlock()
         self._entries: dict[int, BreakpointEntry] = {}
         self._by_site: dict[int, SiteTests | None] = {}
         self._by_run: dict[int, tuple[tuple[CallSite, ...], bool]] = {}
-        self._number = 0
+        self.last_number = 0
         self._runs_of_ops = 0
         self._at_lines = False
         self._lines: LineBreakpoints | None = None
@@ -163,7 +170,7 @@ class Breakpoints:
             timing: When it is tested; by default where the function begins that is named, before the call of anything else,
                 or after it if the condition reads `out`.
             do, once, every, after, enabled: As in `Breakpoint`.
-            number: Its number, greater than all so far; 0 for the next one.
+            number: Its number, which none has; 0 for the next one.
 
         Raises:
             CommandError: One of these makes no sense; nothing is changed.
@@ -174,16 +181,54 @@ class Breakpoints:
         if do not in ACTIONS:
             raise CommandError(f'no action {do!r}; there are {", ".join(ACTIONS)}.{nearest(str(do), ACTIONS, 1)}')
         chosen = timing_of(where, predicate, timing, do)
-        with self._lock:
-            breakpoint = Breakpoint(max(number, self._number + 1), where, predicate, chosen, do, once, every, after, enabled,
-                                    timing == 'before')
+        with self._changing():
+            number = number or self.last_number + 1
+            breakpoint = Breakpoint(number, where, predicate, chosen, do, once, every, after, enabled, timing == 'before')
             entry = BreakpointEntry(breakpoint, self._program, self.lines, self._disable)
             entry.parameters.update({name: site.parameters or () for name, site in self._functions(where).items()})
-            self._number = breakpoint.number
+            self.last_number = max(self.last_number, number)
             entry.place()
-            self._entries[breakpoint.number] = entry
+            self._entries[number] = entry
             self._notify_change()
+            self._tell_set(entry)
         return breakpoint
+
+    def set_fields(self, fields: Mapping[str, Any]) -> Breakpoint:
+        """Set a breakpoint of plain fields.
+
+        Args:
+            fields: As `plain_fields.fields_of` gives them, and `number` perhaps.
+
+        Raises:
+            CommandError: One of them makes no sense; nothing is changed.
+        """
+        rest = dict(fields)
+        commands = rest.pop('commands', [])
+        breakpoint = self.set(rest.pop('spec'), rest.pop('if', None), **rest)
+        if commands:
+            self.set_commands(breakpoint.number, commands)
+        return breakpoint
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes of the program may have them."""
+        return self._changes.is_shared
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """A block that changes the table, which is first as in the other processes of the program."""
+        with self._changes.changing(), self._lock:      # in this order: what others have changed is made under both
+            yield
+
+    def _tell_set(self, entry: BreakpointEntry) -> None:
+        """Tell the other processes of a new breakpoint."""
+        if self._changes.is_shared:
+            try:
+                fields = fields_of(entry)
+            except CommandError as error:
+                say(f'breakpoint {entry.breakpoint.number} is not set in the other processes: {error}, expected a text')
+            else:
+                self._changes.tell({'change': 'set', 'fields': {**fields, 'number': entry.breakpoint.number}})
 
     def find_equal(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
         """The number of a breakpoint that is equal to the one that `set` would make; raises as `set` does."""
@@ -234,17 +279,21 @@ class Breakpoints:
         Raises:
             CommandError: There is none of that number, or its line is not there any more.
         """
-        with self._lock:
+        with self._changing():
             entry = self.entry(number)
             entry.change(enabled=on)
             self._notify_change()
+            self._changes.tell({'change': 'enable', 'number': number, 'on': on})
             return entry.breakpoint
 
-    def _disable(self, number: int) -> None:
-        """Disable a breakpoint with `once` that has acted."""
-        with self._lock:
-            if number in self._entries:
-                self.enable(number, False)
+    def _disable(self, number: int) -> bool:
+        """Disable a breakpoint with `once` that is to act; whether no other process was first."""
+        with self._changing():
+            entry = self._entries.get(number)
+            if entry is None or not entry.breakpoint.enabled:
+                return False
+            self.enable(number, False)
+            return True
 
     def change(self, number: int, when: object) -> Breakpoint:
         """Replace the condition of a breakpoint, None for none; its memory of earlier calls is cleared.
@@ -252,7 +301,7 @@ class Breakpoints:
         Raises:
             CommandError: There is none of that number, or the condition makes no sense; nothing is changed.
         """
-        with self._lock:
+        with self._changing():
             entry = self.entry(number)
             old = entry.breakpoint
             predicate = self._condition(old.spec, when)
@@ -261,7 +310,29 @@ class Breakpoints:
                 timing = timing_of(old.spec, predicate, None if timing == 'before' else timing, old.do)
             entry.change(when=predicate, timing=timing_of(old.spec, predicate, timing, old.do))
             self._notify_change()
+            self._tell_condition(entry.breakpoint)
             return entry.breakpoint
+
+    def _tell_condition(self, one: Breakpoint) -> None:
+        """Tell the other processes of a new condition; where no text describes it, the breakpoint is off there."""
+        text = one.when.text if one.when is not None else ''
+        if text is None:
+            if self._changes.is_shared:
+                say(f'breakpoint {one.number} is off in the other processes: its condition is a Python function, expected a '
+                    'text')
+            self._changes.tell({'change': 'enable', 'number': one.number, 'on': False})
+        else:
+            self._changes.tell({'change': 'condition', 'number': one.number, 'if': text or None})
+
+    def set_commands(self, number: int, lines: Sequence[str]) -> None:
+        """Set what is carried out where one stops.
+
+        Raises:
+            CommandError: There is none of that number.
+        """
+        with self._changing():
+            self.entry(number).commands = tuple(lines)
+            self._changes.tell({'change': 'commands', 'number': number, 'lines': list(lines)})
 
     def ignore(self, number: int, count: int) -> Breakpoint:
         """Ignore the next `count` hits of one.
@@ -270,9 +341,10 @@ class Breakpoints:
             CommandError: There is none of that number, or the count is negative.
         """
         _check_counts(1, count)
-        with self._lock:
+        with self._changing():
             entry = self.entry(number)
             entry.change(after=entry.hits + count)
+            self._changes.tell({'change': 'ignore', 'number': number, 'count': count})
             return entry.breakpoint
 
     def clear(self, number: int) -> Breakpoint:
@@ -281,11 +353,12 @@ class Breakpoints:
         Raises:
             CommandError: There is none of that number.
         """
-        with self._lock:
+        with self._changing():
             entry = self.entry(number)
             entry.change(enabled=False)
             del self._entries[number]
             self._notify_change()
+            self._changes.tell({'change': 'clear', 'number': number})
             return entry.breakpoint
 
     # ------------------------------------------------------------------ queries

@@ -18,7 +18,6 @@ from pyfuncdbg.hooks.call_frames import is_function_frame
 from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.hooks.source_map import line_of
-from pyfuncdbg.observers.debug.breakpoints import child_hits
 from pyfuncdbg.observers.debug.breakpoints.actions import LineSnaps, log, variables
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, HitCount
 from pyfuncdbg.observers.debug.breakpoints.known_sites import SiteCatalogue
@@ -30,6 +29,7 @@ from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
 from pyfuncdbg.observers.debug.conditions.past_calls import output_value
 from pyfuncdbg.observers.debug.conditions.predicate import condition_text
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.processes import child_hits
 from pyfuncdbg.observers.record.recorder import Recorder, recorders
 
 if TYPE_CHECKING:
@@ -140,13 +140,12 @@ class BreakpointEntry:
     """
 
     def __init__(self, breakpoint: Breakpoint, program: DebuggedProgram, lines: Callable[[], LineBreakpoints],
-                 disable: Callable[[int], None]) -> None:
+                 disable: Callable[[int], bool]) -> None:
         self.breakpoint = breakpoint
         self._program = program
         self._lines = lines
         self._disable = disable
         self._count = HitCount()
-        child_hits.share()
         self.children_before = child_hits.children()
         self._armed: dict[int, SiteTest] = {}
         self.sites: dict[str, None] = {}
@@ -292,9 +291,7 @@ class BreakpointEntry:
         """Count a hit in a call, if it is in one; whether to act at it."""
         acts = self._count.count_hit(self.breakpoint, call)
         child_hits.note_hit(self.breakpoint.number)
-        if acts and self.breakpoint.once:
-            self._disable(self.breakpoint.number)
-        return acts
+        return self._disable(self.breakpoint.number) if acts and self.breakpoint.once else acts
 
     def count_failure(self, error: Exception) -> bool:
         """Count an error of the condition; whether to stop at it."""

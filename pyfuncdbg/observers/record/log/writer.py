@@ -5,15 +5,13 @@ thread is a bare one: `threading.enumerate`, `threading.settrace` and joins at e
 """
 from __future__ import annotations
 
-import _thread
 import contextlib
-import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pyfuncdbg.hooks.bare_thread import BareThread
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.log import log_file, run_batch
@@ -66,7 +64,7 @@ class Writer:
         self._lock = new_rlock()
         self._busy = False
         """Some thread is writing."""
-        self._worker: _Worker | None = None
+        self._worker: BareThread | None = None
         self._output_lengths: dict[int, int] = {}
         self._segment = 0
         self._journal = Journal(folder, limits, facts, backlog, notices)
@@ -80,9 +78,9 @@ class Writer:
 
     def start(self) -> None:
         """Start the thread; without one (the interpreter is ending) rows wait for `flush` or `close`."""
-        worker = self._worker = _Worker()
+        worker = self._worker = BareThread()
         try:
-            worker.ident = _thread.start_new_thread(self._work, (worker,))
+            worker.start(lambda: self._work(worker))
         except RuntimeError:
             self._worker = None
 
@@ -167,16 +165,12 @@ class Writer:
             return False
         return self._busy or (self._worker is not None and bool(self._backlog.rows or self._backlog.ops))
 
-    def _work(self, worker: _Worker) -> None:
+    def _work(self, worker: BareThread) -> None:
         """Write now and then, until another thread is to do so or none: one that did not end in time ends here."""
-        worker.begin()
         wake = self._backlog.wake
-        try:
-            while self._worker is worker and not self.failed:
-                wake.wait(_INTERVAL)
-                self.flush(wait=False)
-        finally:
-            worker.done.release()
+        while self._worker is worker and not self.failed:
+            wake.wait(_INTERVAL)
+            self.flush(wait=False)
 
     def _finish(self) -> None:
         if not self.failed:
@@ -315,33 +309,6 @@ class Writer:
         if len(self._output_lengths) > 2 * len(running) + 100:
             ids = {call.id for call, *_ in running}
             self._output_lengths = {i: n for i, n in self._output_lengths.items() if i in ids}
-
-
-class _Worker:
-    """One thread of a writer.
-
-    Attributes:
-        ident: `threading.get_ident()` of it.
-        done: Locked until it has done its work.
-    """
-
-    __slots__ = ('_native', 'done', 'ident')
-
-    def __init__(self) -> None:
-        self.ident = self._native = 0
-        self.done = _thread.allocate_lock()
-        self.done.acquire()
-
-    def begin(self) -> None:
-        """On the thread: note who it is."""
-        self._native = threading.get_native_id()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until the system has the thread no more, as far as it says so: Python 3.12 counts it at a fork."""
-        end = time.monotonic() + seconds
-        if self.done.acquire(timeout=seconds):
-            while time.monotonic() < end and os.path.exists(f'/proc/self/task/{self._native}'):
-                time.sleep(0.0001)
 
 
 def failure_reason(error: Exception) -> str:

@@ -192,7 +192,7 @@ class Remote:
             self._server.begin()
             return {**_ANSWER, 'command': name}
         if name == 'quit':
-            debugger.leave()
+            debugger.quit()
             self._server.begin()
             return {**_ANSWER, 'command': name}
         # Calls made by this expression do not stop: this thread serves the client and could not answer.

@@ -155,10 +155,17 @@ class Terminal:
         screen = self._screen
         def is_wanted() -> bool:
             return stop.decision is None and broker.focus is stop and self.usable()
+        with asking(), turn(descriptor, screen.say, is_wanted) as mine:
+            if mine:
+                self._converse(self._reader, stop, broker)
+                if stop.decision is not None and stop.decision.verb == 'quit':
+                    self._conversation.announce_quit()          # before another process has its turn
+
+    def _converse(self, reader: TerminalReader, stop: Stop, broker: Broker) -> None:
+        """Ask until the stop is decided; Ctrl-D means `quit`."""
+        screen = self._screen
         try:
-            with asking(), turn(descriptor, screen.say, is_wanted) as mine:
-                if mine:
-                    self._conversation.hold(stop, self._reader, screen)
+            self._conversation.hold(stop, reader, screen)
         except EOFError:
             if stop.decision is None:
                 if self.usable():

@@ -105,7 +105,8 @@ class Conversation:
             EOFError: The user is lost.
         """
         broker, breakpoints = self._debugger.broker, self._debugger.breakpoints
-        if not is_silent(stop, breakpoints):
+        self._debugger.changes.catch_up()       # the user may have said quit in the process that asked before
+        if stop.decision is None and not is_silent(stop, breakpoints):
             self.carry_out(PendingCommand('stop'), stop, display)
         carry_out_commands(stop, breakpoints, lambda line: self._follow(line, stop, display))
         while stop.decision is None and broker.focus is stop:
@@ -127,6 +128,10 @@ class Conversation:
         """A command of a breakpoint."""
         display.say(PROMPT + line)
         self.carry_out(PendingCommand(line), stop, display)
+
+    def announce_quit(self) -> None:
+        """The user has said quit: the other processes of the program leave debugging, too."""
+        self._debugger.announce_quit()
 
     def completions(self, text: str, stop: Stop, before: str = '') -> Completions:
         """Completions of a line, after others of the same command; on the stopped thread."""

@@ -19,20 +19,27 @@ WIDE = 110
 _TIMINGS = {'before': 'before', 'after-call': 'after call', 'error': 'error', 'gradient': 'gradient'}
 
 
-def breakpoint_table(states: Sequence[BreakpointState], *, catching: bool = False, hint: str = '') -> Page:
+def breakpoint_table(states: Sequence[BreakpointState], *, catching: bool = False, hint: str = '',
+                     processes: Sequence[int] = (), late: Sequence[int] = ()) -> Page:
     """Breakpoints, one a line, under a line with their number.
 
     Args:
         states: In order.
         catching: Whether errors stop too.
         hint: What else to say below.
+        processes: Numbers of the other processes that have them.
+        late: Numbers of those that have yet to make the last changes.
     """
     first = Text.assemble((count(len(states), 'breakpoint'), 'bold'), overflow='fold')
     if catching:
         first.append('   catch: on')
+    if processes and (states or catching):
+        first.append(f', in {count(len(processes), "other process", "other processes")} too', 'dim')
     parts: list[Part] = [first]
     if states:
         parts.append(lambda options: _table(states, options))
+    if late and (states or catching):
+        parts.append(Text(f'not yet as here in process {", ".join(map(str, late))}', 'yellow', overflow='fold'))
     if hint:
         parts.append(Text(visible(hint), 'dim', overflow='fold'))
     return Page(*parts)

@@ -64,7 +64,7 @@ def train():
     torch.manual_seed(0)
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    loader = DataLoader(Digits(160), batch_size=32, num_workers=1 if FAULT == 'worker' else 0)
+    loader = DataLoader(Digits(160), batch_size=32, num_workers=2 if FAULT == 'worker' else 0)
     for step, (images, digits) in enumerate(loader):
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(net(images), digits)
