@@ -206,7 +206,7 @@ class Trace:
                          bool(logs) and all(log.ended for log in logs), self._op_cost(), any(log.ops for log in logs),
                          (self._retries(None), self._retries('run')),
                          runs['backward'], runs['element'], runs['inner'], self._reading.first_run(),
-                         *self._environment(first), tuple([trip_of(note) for note in self._notes(TRIP)]),
+                         *self._environment(first), first.compiled, tuple([trip_of(note) for note in self._notes(TRIP)]),
                          pauses_of([note for note in self._notes(SWITCH) if note.process == 1]))
 
     def _retries(self, kind: str | None) -> int:

@@ -100,6 +100,7 @@ class TraceInfo:
         versions: Of libraries, by name; empty if the trace does not say, as those of earlier versions.
         machine: Its system, processor and number of CPUs; '' if the trace does not say.
         settings: Environment variables that numbers may depend on, those that were set.
+        compiled: Compiled modules of pyfuncdbg recorded it; None if the trace does not say.
         first_run: The least number of a run; eager code that calls nothing has one, but is none.
         trips: Why a flight recorder has written it, at most 100; none of a trace of the whole program.
         pauses: When recording was off: calls then are not in it, and not counted.
@@ -131,6 +132,7 @@ class TraceInfo:
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ''
     settings: dict[str, str] = field(default_factory=dict)
+    compiled: bool | None = None
 
     @property
     def versions_with_python(self) -> dict[str, str]:

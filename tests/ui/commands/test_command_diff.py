@@ -13,6 +13,7 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks import call as call_module
 from pyfuncdbg.observers.debug.comparison.divergence import KINDS
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS
@@ -103,9 +104,10 @@ def test_two_calls_and_what_to_give(folder: Path) -> None:
 
 def test_info_shows_versions_machine_and_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('OMP_NUM_THREADS', '3')
+    form = '(compiled)' if call_module.__file__.endswith('.so') else '(not compiled: recording takes more time)'
     with pyfuncdbg.record(tmp_path / 'one.pfd'):
         tf.numpy_function(lambda x: x, [np.float32(1)], tf.float32)
     with Trace.open(tmp_path / 'one.pfd') as trace:
         lines = {line.split()[0]: line for line in execute('info', Context(trace)).text(200).splitlines()}
-    assert f'pyfuncdbg {pyfuncdbg.__version__}, NumPy {np.__version__}' in lines['with']
+    assert f'pyfuncdbg {pyfuncdbg.__version__} {form}, NumPy {np.__version__}' in lines['with']
     assert os.uname().machine in lines['machine'] and 'OMP_NUM_THREADS=3' in lines['settings']

@@ -12,6 +12,7 @@ from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.record.records import OutputRecord, Stats, TensorRecord
 from pyfuncdbg.ui.views.numerics.health import health_view
+from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
 from pyfuncdbg.ui.views.sample_trace import sample
 from pyfuncdbg.ui.views.units import size
@@ -288,3 +289,11 @@ def test_without_the_bytes_the_statistics_still_lead(draw):
 def test_paths_are_quoted_for_the_shell(draw):
     trace = trace_of(sample().calls(), (), "my run's.pfd")
     assert """pyfuncdbg show 'my run'"'"'s.pfd' call 3""" in reported(draw, trace)
+
+
+def test_info_says_whether_compiled_modules_recorded_it(draw):
+    info = replace(sample().info(), versions={'pyfuncdbg': '1.2', 'NumPy': '2.0'})
+    said = {True: 'pyfuncdbg 1.2 (compiled), NumPy 2.0', None: 'pyfuncdbg 1.2, NumPy 2.0',
+            False: 'pyfuncdbg 1.2 (not compiled: recording takes more time), NumPy 2.0'}
+    for compiled, line in said.items():
+        assert f'with       {line}' in lines_of(draw(info_view(replace(info, compiled=compiled)), 120))

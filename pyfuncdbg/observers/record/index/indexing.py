@@ -203,6 +203,7 @@ class _LogIndexing:
             log.pid, log.argv, log.python, log.host = number(pid), texts(argv), text(python), text(host)
             facts = facts if isinstance(facts, dict) else {}
             log.ops, log.machine = facts.get('ops') is True, text(facts.get('machine', ''))
+            log.compiled = facts['compiled'] is True if 'compiled' in facts else None
             log.versions, log.settings = text_by_name(facts.get('versions', {})), text_by_name(facts.get('settings', {}))
         elif kind == log_file.SITE:
             site = site_record(fields, self.process)

@@ -38,7 +38,7 @@ class LogState:
         dropped: What the process could not keep.
         removed: Calls that it has removed, to keep newer ones.
         ops: A recorder was asked for the nodes of graphs.
-        versions, machine, settings: As of `TraceInfo`.
+        versions, machine, settings, compiled: As of `TraceInfo`.
     """
 
     position: int = log_file.HEADER_SIZE
@@ -56,6 +56,7 @@ class LogState:
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ''
     settings: dict[str, str] = field(default_factory=dict)
+    compiled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,12 @@ import os
 import platform
 import sys
 from collections.abc import Iterable
+from importlib.machinery import ExtensionFileLoader
 from typing import Any
 
 import numpy as np
+
+from pyfuncdbg.hooks import call as call_module
 
 _LONGEST = 200
 _VARIABLES = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'BLIS_NUM_THREADS', 'VECLIB_MAXIMUM_THREADS',
@@ -23,11 +26,20 @@ def process_environment() -> dict[str, Any]:
     """The environment of this process. Reads no metadata of packages, which takes milliseconds.
 
     Returns:
-        'versions', 'machine' and 'settings', as plain data.
+        'versions', 'machine', 'settings' and 'compiled', as plain data.
     """
     versions = process_versions()
     del versions['Python']                      # a trace has it elsewhere
-    return {'versions': versions, 'machine': _machine(), 'settings': settings(_VARIABLES)}
+    return {'versions': versions, 'machine': _machine(), 'settings': settings(_VARIABLES), 'compiled': is_compiled()}
+
+
+def is_compiled() -> bool:
+    """Whether compiled modules of this package record.
+
+    Returns:
+        False where it was installed without a compiler: all is as correct, and recording takes more time.
+    """
+    return isinstance(call_module.__loader__, ExtensionFileLoader)
 
 
 def process_versions() -> dict[str, str]:

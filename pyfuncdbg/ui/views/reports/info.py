@@ -33,8 +33,9 @@ def info_view(info: TraceInfo) -> Page:
     grid.add_row('trace', label(info.path, 'underline'))
     grid.add_row('program', label(' '.join(info.argv), limit=_LONGEST_COMMAND))
     grid.add_row('where', Text(f'Python {one_line(info.python, 40)} on {one_line(info.host_name, 100)}'))
-    versions = ', '.join(f'{name} {version}' for name, version in info.versions.items()) or 'not known'
-    grid.add_row('with', label(versions, limit=_LONGEST_FIELD))
+    form = {True: ' (compiled)', False: ' (not compiled: recording takes more time)', None: ''}[info.compiled]
+    versions = [f'{name} {version}{form * (name == "pyfuncdbg")}' for name, version in info.versions.items()]
+    grid.add_row('with', label(', '.join(versions) or 'not known', limit=_LONGEST_FIELD))
     grid.add_row('machine', label(info.machine or 'not known', limit=_LONGEST_FIELD))
     if info.settings:
         settings = ', '.join(f'{name}={value}' for name, value in info.settings.items())
