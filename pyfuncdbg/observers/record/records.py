@@ -20,6 +20,7 @@ from pyfuncdbg.observers.record.array_bytes import UNREADABLE, array_from
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.dtypes import OBJECT
 from pyfuncdbg.observers.record.elements import Elements
+from pyfuncdbg.observers.record.histogram import Bar, bars
 from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED, SourceReader, SourceText, not_recorded, text_with_line
 
 Level = Literal['none', 'stats', 'full']
@@ -61,7 +62,7 @@ class Stats:
     mean: float | None = None
     std: float | None = None
     histogram: tuple[int, ...] = ()
-    """Counts of finite elements in equal bins from `min` to `max`."""
+    """Counts of finite elements by sign and power of two, as `histogram` has them; `bars` gives each its range."""
     first_bad: tuple[int, ...] | None = None
     """Index of the first NaN or infinity in C order."""
 
@@ -69,6 +70,10 @@ class Stats:
     def bad(self) -> int:
         """The number of elements that are NaN or infinite."""
         return self.nan + self.neg_inf + self.pos_inf
+
+    def bars(self) -> list[Bar]:
+        """The histogram as bars from the least finite element to the greatest; empty if there is none."""
+        return bars(self.histogram, self.min, self.max, self.zero)
 
 
 class ValueReader(Protocol):

@@ -82,7 +82,7 @@ def contents(path: Path) -> dict[str, object]:
             'notes': [[note.kind, note.process, note.at, note.data] for note in trace.notes()]}))
 
 
-@pytest.mark.parametrize('version', [2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize('version', [2, 3, 4, 5, 6, 7, 8])
 def test_a_trace_of_each_version_gives_what_it_gave(version, tmp_path):
     path = tmp_path / 'old.pfd'                 # a copy: reading must not depend on where it lies
     shutil.copytree(FOLDER / f'version-{version}.pfd', path)

@@ -1,6 +1,7 @@
 """Statistics against a slow computation in exact arithmetic."""
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from fractions import Fraction
@@ -11,8 +12,17 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra import numpy as npst
 
+from pyfuncdbg.observers.record.histogram import BINS, OCTAVES, Bar
+from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots import statistics
-from pyfuncdbg.observers.record.snapshots.statistics import BINS, all_finite, has_row, rows_of, stats_of, stats_of_row
+from pyfuncdbg.observers.record.snapshots.statistics import (
+    all_finite,
+    has_row,
+    have_bad,
+    rows_of,
+    stats_of,
+    stats_of_row,
+)
 
 FLOATS = st.sampled_from([np.float16, np.float32, np.float64, np.int8, np.int64, np.uint64, np.uint8])
 SHAPES = npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)
@@ -59,17 +69,58 @@ def test_agrees_with_exact_arithmetic(array):
     assert abs(Fraction(stats.mean) - mean) <= largest * Fraction(1, 10 ** 13) + LEAST
     spread = math.sqrt(float(variance / largest ** 2)) if largest else 0.0
     assert abs(stats.std - float(largest) * spread) <= float(largest) * 1e-7 + LEAST
-    assert sum(stats.histogram) == len(finite) and len(stats.histogram) == BINS
+    assert stats.histogram == octaves(finite, float(largest))
+    assert_bars_hold(stats, finite)
 
 
-def test_histogram_puts_each_element_into_its_bin():
-    stats = stats_of(np.array([0.0, 0.04, 0.06, 0.5, 0.99, 1.0]))
-    assert stats.histogram == (2, 1, *[0] * 8, 1, *[0] * 8, 2)
+def octaves(finite, largest):
+    """The histogram by one look at each element."""
+    bins = [0] * BINS
+    top = math.frexp(largest)[1]
+    for value in finite:
+        below = min(top - math.frexp(float(abs(value)))[1], OCTAVES - 1)
+        if value:
+            bins[below if value < 0 else BINS - 1 - below] += 1
+    return tuple(bins)
 
 
-def test_all_equal_lies_in_the_middle():
-    assert stats_of(np.full(7, 3.0)).histogram[BINS // 2] == 7
+def assert_bars_hold(stats, finite):
+    """Bars lie side by side from the least element to the greatest, and each holds the elements within it."""
+    bars = stats.bars()
+    assert (bars[0].low, bars[-1].high) == (stats.min, stats.max)
+    assert all(left.high == right.low for left, right in itertools.pairwise(bars))
+    assert sum(bar.count for bar in bars) == len(finite)
+    if type(stats.max) is float:                # else it may be no double
+        for bar in bars:
+            inside = [value for value in finite if (bar.low <= value <= bar.high)]
+            assert len([value for value in inside if bar.low < value < bar.high]) <= bar.count <= len(inside)
+
+
+def test_a_histogram_has_a_bar_for_each_power_of_two():
+    stats = stats_of(np.array([0.0, 0.04, 0.06, 0.5, 0.99, 1.0, -0.3, -0.3]))
+    bars = {(bar.low, bar.high): bar.count for bar in stats.bars() if bar.count}
+    assert bars == {(-0.3, -0.25): 2, (0.0, 0.0): 1, (0.03125, 0.0625): 2, (0.5, 1.0): 2, (1.0, 1.0): 1}
+
+
+def test_what_is_small_beside_the_largest_is_one_bar():
+    stats = stats_of(np.array([1e-30, 2.0 ** -14.5, 2.0 ** -13.5, 1.0]))
+    assert [(bar.high, bar.count) for bar in stats.bars() if bar.count] == [(2.0 ** -14, 2), (2.0 ** -13, 1), (1.0, 1)]
+    assert stats.bars()[0].low == 1e-30
+
+
+def test_all_equal_are_one_bar():
+    assert stats_of(np.full(7, 3.0)).bars() == [Bar(3.0, 3.0, 7)]
     assert stats_of(np.full(7, 0.1)).std == 0.0
+    assert stats_of(np.zeros(7)).bars() == [Bar(0.0, 0.0, 7)]
+
+
+def test_histograms_of_earlier_versions_have_equal_bars():
+    stats = Stats(5, pos=5, min=1.0, max=3.0, histogram=(3, 0, 2, 0))
+    assert stats.bars() == [Bar(1.0, 1.5, 3), Bar(1.5, 2.0, 0), Bar(2.0, 2.5, 2), Bar(2.5, 3.0, 0)]
+
+
+def test_bars_of_no_elements():
+    assert stats_of(np.full(3, np.nan)).bars() == [] == Stats(2).bars()
 
 
 def test_values_at_the_end_of_the_range_do_not_overflow():
@@ -78,6 +129,7 @@ def test_values_at_the_end_of_the_range_do_not_overflow():
     assert (stats.mean, stats.min, stats.max) == (0.0, -big, big)
     assert stats.std == pytest.approx(big)
     assert stats.histogram[0] == 2 and stats.histogram[-1] == 2
+    assert stats.bars()[0] == Bar(-big, -2.0 ** 1023, 2) and stats.bars()[-1] == Bar(2.0 ** 1023, big, 2)
 
 
 def test_values_near_zero_keep_their_spread():
@@ -98,7 +150,8 @@ def test_more_elements_than_one_piece():
     good = array[np.isfinite(array)].astype(np.float64)
     assert (stats.nan, stats.neg_inf, stats.first_bad) == (1, 1, (1050, 7))
     assert stats.mean == pytest.approx(good.mean()) and stats.std == pytest.approx(good.std())
-    assert stats.histogram == tuple(np.histogram(good, 20)[0]) or abs(sum(stats.histogram) - good.size) == 0
+    edges = [bar.high for bar in stats.bars() if bar.high > 0]
+    assert [bar.count for bar in stats.bars() if bar.high > 0] == np.histogram(good, [5e-324, *edges])[0].tolist()
 
 
 def test_complex_is_summarised_by_magnitude():
@@ -152,21 +205,71 @@ def both(monkeypatch, array):
     return compiled, by_numpy
 
 
-@pytest.mark.parametrize('count', [2, 7, 15, 16, 17, 127, 128, 129, 255, 4096, 5000])
-@pytest.mark.parametrize('dtype', [np.float32, np.float64, np.int32, np.int64])
+TYPES = [np.float32, np.float64, np.float16, np.int32, np.int64, np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.complex64]
+
+
+@pytest.mark.parametrize('count', [2, 7, 31, 32, 33, 511, 512, 513, 2047, 2048, 2049, 5000])
+@pytest.mark.parametrize('dtype', TYPES)
 @pytest.mark.parametrize('bad', [None, np.nan, np.inf, -np.inf])
 def test_compiled_and_numpy_agree(monkeypatch, count, dtype, bad):
     random = np.random.default_rng(count)
-    array = (random.standard_normal(count) * 100 + 30).astype(dtype)
+    array = (random.standard_normal(count) * 30 + 30).astype(np.int64).astype(dtype) if np.dtype(dtype).kind in 'iu' else (
+        random.standard_normal(count) * np.exp(random.standard_normal(count) * 2) + 0.3).astype(dtype)
     array[random.integers(count)] = 0
-    if bad is not None and array.dtype.kind == 'f':
+    if bad is not None and array.dtype.kind in 'fc':
         array[count // 2] = bad
     compiled, by_numpy = both(monkeypatch, array)
+    assert sum(compiled.histogram) == compiled.neg + compiled.pos
     same = ('size', 'nan', 'neg_inf', 'neg', 'zero', 'pos', 'pos_inf', 'min', 'max', 'histogram', 'first_bad')
     assert [getattr(compiled, name) for name in same] == [getattr(by_numpy, name) for name in same]
     assert [type(compiled.min), type(compiled.max)] == [type(by_numpy.min), type(by_numpy.max)]
     assert math.isclose(compiled.mean, by_numpy.mean, rel_tol=1e-12, abs_tol=1e-12)
     assert math.isclose(compiled.std, by_numpy.std, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize('dtype', [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize('scale', [1e-300, 1e-44, 1e-38, 1e-20, 1e-7, 1.0, 1e30, 1e300])
+@pytest.mark.parametrize('count', [2, 40, 6000])
+def test_compiled_and_numpy_agree_at_the_ends_of_the_range(monkeypatch, dtype, scale, count):
+    random = np.random.default_rng(count)
+    with np.errstate(all='ignore'):
+        array = (random.standard_normal(count) * np.exp(random.standard_normal(count) * 5) * scale).astype(dtype)
+    compiled, by_numpy = both(monkeypatch, array)
+    same = ('size', 'nan', 'neg_inf', 'neg', 'zero', 'pos', 'pos_inf', 'min', 'max', 'histogram', 'first_bad')
+    assert [getattr(compiled, name) for name in same] == [getattr(by_numpy, name) for name in same]
+    if compiled.max is not None:
+        largest = max(abs(compiled.min), abs(compiled.max))
+        assert compiled.histogram == octaves([v for v in array.tolist() if math.isfinite(v)], largest)
+        assert math.isclose(compiled.mean, by_numpy.mean, rel_tol=1e-12, abs_tol=1e-12 * largest)
+        assert math.isclose(compiled.std, by_numpy.std, rel_tol=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(TYPES).flatmap(lambda dtype: npst.arrays(dtype, npst.array_shapes(max_dims=1, max_side=80))),
+       st.integers(1, 90))
+def test_any_elements_are_counted_alike(array, times):
+    array = np.tile(array, times)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        compiled, by_numpy = both(monkeypatch, array)
+    same = ('size', 'nan', 'neg_inf', 'neg', 'zero', 'pos', 'pos_inf', 'min', 'max', 'histogram', 'first_bad')
+    assert [getattr(compiled, name) for name in same] == [getattr(by_numpy, name) for name in same]
+    if compiled.max is not None:
+        largest = max(abs(compiled.min), abs(compiled.max))
+        tolerance = 1e-12 * largest
+        assert math.isclose(compiled.mean, by_numpy.mean, rel_tol=1e-12, abs_tol=tolerance)
+        assert math.isclose(compiled.std, by_numpy.std, rel_tol=1e-9, abs_tol=1e-7 * largest)
+
+
+@pytest.mark.parametrize('dtype', [*TYPES, np.complex128, np.uint64, np.bool_, ml_dtypes.bfloat16])
+@pytest.mark.parametrize('count', [1, 33, 3000])
+def test_a_bad_element_is_found_wherever_it_is(dtype, count):
+    good = np.ones(count, dtype)
+    arrays = [good]
+    for bad in (np.nan, np.inf, -np.inf) if np.ones(1, dtype).dtype.kind in 'fcV' else ():
+        for place in {0, count // 2, count - 1}:
+            arrays.append(good.copy())
+            arrays[-1][place] = bad
+    assert have_bad(arrays) == [False] + [True] * (len(arrays) - 1)
 
 
 def test_rows_hold_what_statistics_say():

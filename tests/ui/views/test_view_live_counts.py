@@ -21,7 +21,7 @@ def now() -> LiveCounts:
 def test_rates_memory_and_health_come_first(draw, now: LiveCounts) -> None:
     lines = [line.rstrip() for line in draw(live_counts_view(now), 120).splitlines()]
     assert lines[0] == ('running 1.2 s             3 runs, 0.25/s            5 calls, 1,234/s          0 running now')
-    assert lines[1] == ('memory 80 MB              memory at most 90 MB      trace 2.82 KB of 256 MB   '
+    assert lines[1] == ('memory 80 MB              memory at most 90 MB      trace 2.93 KB of 256 MB   '
                         '2 met NaN or infinity')
     assert lines[2] == '1 raised'
     norm = next(line for line in lines if line.lstrip().startswith('norm')).split()

@@ -20,7 +20,7 @@ from pyfuncdbg.observers.record.log import disk_room
 from pyfuncdbg.observers.record.log.descriptor import Descriptor, open_regular
 from pyfuncdbg.observers.record.log.read_window import ReadWindow, read_at
 
-VERSION = 8
+VERSION = 9
 """Version of the whole format: manifest, framing and record contents. A reader reads its own and all older ones."""
 
 PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE, STATE, REMOVED = range(1, 14)

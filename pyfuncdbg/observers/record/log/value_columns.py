@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import dtype_of
+from pyfuncdbg.observers.record.histogram import BINS, EQUAL_BINS
 from pyfuncdbg.observers.record.log import columns
 from pyfuncdbg.observers.record.records import Stats
-from pyfuncdbg.observers.record.snapshots.statistics import BINS, COUNTS, ROW, stats_of_row
+from pyfuncdbg.observers.record.snapshots.statistics import COUNTS, ROW, row_type, stats_of_row
 
 NOTHING, INLINE, KEY = range(3)
 """Where the bytes of a value are: not kept, in the record, in a blob of that key."""
@@ -69,7 +70,7 @@ class ValueList:
                  [place[0] for place in self.places if type(place) is list]],
                 list(self.notes.items()), [columns.pack(marks), stats],
                 [*(self.rows[name].astype(kind).tobytes() for name, kind in _RAW),
-                 columns.pack(self.rows['bins'].reshape(-1))] if self.summarized else []]
+                 columns.pack(self.rows['bins'].reshape(-1)), BINS] if self.summarized else []]
 
 
 def _table(items: Sequence[Any]) -> tuple[list[Any], columns.Packed]:
@@ -186,15 +187,17 @@ def _ranks(kinds: np.ndarray) -> np.ndarray:
 
 
 def _rows(whole: Any, raw: Any, count: int) -> np.ndarray:
-    rows = np.zeros(count, ROW)
     if not count:
-        return rows
+        return np.zeros(0, ROW)
+    *fields, packed_bins, bins = _list(raw, len(_RAW) + 2) if len(_list(raw)) != len(_RAW) + 1 else [*raw, EQUAL_BINS]
+    if bins not in (BINS, EQUAL_BINS):
+        raise ValueError('wrong bins of a histogram')
+    rows = np.zeros(count, row_type(bins))
     for name, packed in zip(_WHOLE, _list(whole, len(_WHOLE)), strict=True):
         rows[name] = _column(packed, count)
-    *fields, bins = _list(raw, len(_RAW) + 1)
     for (name, kind), data in zip(_RAW, fields, strict=True):
         if not isinstance(data, bytes) or len(data) != 8 * count:
             raise ValueError('a column of the wrong size')
         rows[name] = np.frombuffer(data, kind)
-    rows['bins'] = _column(bins, BINS * count).reshape(count, BINS)
+    rows['bins'] = _column(packed_bins, bins * count).reshape(count, bins)
     return rows

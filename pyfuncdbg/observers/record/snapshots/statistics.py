@@ -13,22 +13,35 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
+from pyfuncdbg.observers.record.histogram import BINS, OCTAVES
 from pyfuncdbg.observers.record.records import Stats
 
 _fill_rows: Callable[..., list[int]] | None
+_find_bad: Callable[..., list[int]] | None
 try:
     from pyfuncdbg.observers.record.snapshots import array_pass  # type: ignore[attr-defined,unused-ignore]
 except ImportError:                             # no C compiler
-    _fill_rows = None
+    _fill_rows = _find_bad = None
 else:
-    _fill_rows = array_pass.fill_rows
-
-BINS = 20
-"""Bins of a histogram."""
+    _fill_rows, _find_bad = array_pass.fill_rows, array_pass.find_bad
 
 COUNTS = ('size', 'nan', 'neg_inf', 'neg', 'zero', 'pos', 'pos_inf')
-ROW = np.dtype([*((name, '<i8') for name in (*COUNTS, 'first_bad', 'min', 'max')), ('mean', '<f8'), ('std', '<f8'),
-                ('bins', '<u4', BINS)])
+
+
+def row_type(bins: int) -> np.dtype[Any]:
+    """The type of a row of statistics.
+
+    Args:
+        bins: Of its histogram.
+
+    Returns:
+        As `ROW`.
+    """
+    return np.dtype([*((name, '<i8') for name in (*COUNTS, 'first_bad', 'min', 'max')), ('mean', '<f8'), ('std', '<f8'),
+                     ('bins', '<u4', bins)])
+
+
+ROW = row_type(BINS)
 """Statistics of an array as numbers: `first_bad` is flat, -1 for none; `min` and `max` are bits of a double, for arrays of
 integers of an integer. Where no element is finite, those and what follows them are 0."""
 
@@ -44,8 +57,8 @@ _SAFE = 1e150
 def stats_of(array: np.ndarray) -> Stats | None:
     """Summarise an array.
 
-    Counts are exact. Mean and standard deviation (of the population) are computed in float64 after a shift by the minimum;
-    values near the end of the float64 range are scaled first, so that they do not overflow.
+    Counts are exact. Mean and standard deviation (of the population) are computed in float64 after a shift by the first
+    element; values near the end of the float64 range are scaled first, so that they do not overflow.
 
     Args:
         array: Of any shape and type.
@@ -97,14 +110,8 @@ def have_bad(arrays: Sequence[np.ndarray]) -> list[bool]:
     Returns:
         In their order.
     """
-    if _fill_rows is None:
-        return [not all_finite(array) for array in arrays]
-    rows = np.zeros(len(arrays), ROW)
-    left = _fill_rows(list(arrays), rows, False)
-    marks: list[bool] = ((rows['nan'] + rows['neg_inf'] + rows['pos_inf']) > 0).tolist()
-    for place in left:
-        marks[place] = not all_finite(arrays[place])
-    return marks
+    marks = [-1] * len(arrays) if _find_bad is None else _find_bad(list(arrays))
+    return [mark > 0 if mark >= 0 else not all_finite(array) for mark, array in zip(marks, arrays, strict=True)]
 
 
 def has_row(dtype: np.dtype[Any]) -> bool:
@@ -175,7 +182,7 @@ def _single(array: np.ndarray) -> Stats:
     if value in (math.inf, -math.inf):
         return Stats(1, pos_inf=1, first_bad=index) if value > 0 else Stats(1, neg_inf=1, first_bad=index)
     number = value if isinstance(value, int) else float(value)
-    bins = (0,) * (BINS // 2) + (1,) + (0,) * (BINS - BINS // 2 - 1)
+    bins = (int(number < 0),) + (0,) * (BINS - 2) + (int(number > 0),)
     return Stats(1, neg=int(number < 0), zero=int(number == 0), pos=int(number > 0), min=number, max=number,
                  mean=float(number), std=0.0, histogram=bins)
 
@@ -218,8 +225,9 @@ def _summary(array: np.ndarray) -> Stats:
         count += finite.size
     if not count:
         return Stats(flat.size, nan, neg_inf, 0, 0, 0, pos_inf, first_bad=first_bad)
-    mean, std, histogram = _moments(flat, first_bad is not None, count, low, high)
-    return Stats(flat.size, nan, neg_inf, neg, zero, count - neg - zero, pos_inf, low, high, mean, std, histogram, first_bad)
+    pos = count - neg - zero
+    mean, std, histogram = _moments(flat, first_bad is not None, count, low, high, (neg, pos))
+    return Stats(flat.size, nan, neg_inf, neg, zero, pos, pos_inf, low, high, mean, std, histogram, first_bad)
 
 
 def _has_finite_sum(piece: np.ndarray) -> bool:
@@ -233,47 +241,65 @@ def _magnitudes(piece: np.ndarray) -> np.ndarray:
     if piece.dtype.kind != 'c':
         return piece
     doubles = piece.astype(np.complex128)
-    magnitudes = np.minimum(np.abs(doubles), np.finfo(np.float64).max)
+    if piece.dtype == np.complex64:             # no square of theirs overflows; `abs` rounds otherwise, the compiled pass like this
+        magnitudes: np.ndarray = np.sqrt(doubles.real * doubles.real + doubles.imag * doubles.imag)
+    else:
+        magnitudes = np.minimum(np.abs(doubles), np.finfo(np.float64).max)
     magnitudes[~np.isfinite(doubles)] = np.nan
     return magnitudes
 
 
-def _moments(flat: np.ndarray, has_bad: bool, count: int, low: Any, high: Any) -> tuple[float, float, tuple[int, ...]]:
-    """Mean, standard deviation and histogram of the finite elements, given their number and range.
+def _moments(flat: np.ndarray, has_bad: bool, count: int, low: Any, high: Any,
+             signs: tuple[int, int]) -> tuple[float, float, tuple[int, ...]]:
+    """Mean, standard deviation and histogram of the finite elements, given their number, range, and how many are < 0 and > 0.
 
-    All from the elements' places between `low` (0) and `high` (`BINS`). That shift loses no digits that matter: no element
-    is further from the mean than sqrt(count - 1) standard deviations.
+    Moments are those about the first element. That shift loses no digits that matter: no element is further from the mean
+    than sqrt(count - 1) standard deviations.
     """
     bottom, top = float(low), float(high)
     largest = max(abs(bottom), abs(top))
-    scale = largest if largest > _SAFE or 0 < largest < 1 / _SAFE else 1.0
-    width = top / scale - bottom / scale
-    if width <= 0:
-        return bottom, 0.0, (0,) * (BINS // 2) + (count,) + (0,) * (BINS - BINS // 2 - 1)
-    total = squares = 0.0
-    bins: np.ndarray | None = None
+    scale = -math.frexp(largest)[1] if largest > _SAFE or 0 < largest < 1 / _SAFE else 0
+    exponent = math.frexp(largest)[1] + scale
+    total = squares = shift = 0.0
+    is_first = True
+    table: Any = 0
     for start in range(0, flat.size, _CHUNK):
-        places = _doubles(flat[start:start + _CHUNK], has_bad, scale)
-        places -= bottom / scale
-        places *= BINS / width
-        total += np.add.reduce(places).item()
-        squares += np.dot(places, places).item()
-        here = np.bincount(places.astype(np.uint8), minlength=BINS + 1)
-        bins = here if bins is None else bins + here
-    assert bins is not None
-    counts = bins.tolist()
-    if len(counts) != BINS + 1:
-        raise ValueError('an element is larger than the largest')
-    counts[BINS - 1] += counts.pop()            # the largest elements lie on the upper edge of the last bin
-    place = total / count
+        doubles = _doubles(flat[start:start + _CHUNK], has_bad, scale)
+        if not doubles.size:
+            continue
+        # The sign and the biased exponent.
+        table = table + np.bincount((doubles.view(np.uint64) >> 52).astype(np.intp), minlength=1 << 12)
+        if is_first:
+            shift, is_first = doubles[0].item(), False
+        doubles -= shift
+        total += np.add.reduce(doubles).item()
+        squares += np.dot(doubles, doubles).item()
+    offset = total / count
     # Rounding must not put the mean outside of the range it is the mean of.
-    mean = min(max((bottom / scale + place * (width / BINS)) * scale, bottom), top)
-    return mean, math.sqrt(max(squares / count - place * place, 0.0)) * (width / BINS) * scale, tuple(counts)
+    mean = min(max(math.ldexp(shift + offset, -scale), bottom), top)
+    std = math.ldexp(math.sqrt(max(squares / count - offset * offset, 0.0)), -scale)
+    return mean, std, _bins(table, exponent + _BIAS if largest else 0, *signs)
 
 
-def _doubles(piece: np.ndarray, has_bad: bool, scale: float) -> np.ndarray:
-    """A new array of the finite elements (complex: magnitudes), divided by `scale`."""
+_BIAS = 1022
+"""Of the exponent of a double, as `frexp` has it."""
+
+
+def _bins(table: np.ndarray, top: int, negative: int, positive: int) -> tuple[int, ...]:
+    """The histogram, given the elements by sign and biased exponent, the largest of these, and how many are < 0 and > 0."""
+    sides = []
+    for first, number in ((1 << 11, negative), (0, positive)):
+        counts = table[first + max(top - OCTAVES + 2, 1):first + top + 1][::-1].tolist()
+        counts += [0] * (OCTAVES - 1 - len(counts))
+        sides.append([*counts, number - sum(counts)])
+        if sides[-1][-1] < 0:
+            raise ValueError('more elements than there were')
+    return (*sides[0], *reversed(sides[1]))
+
+
+def _doubles(piece: np.ndarray, has_bad: bool, scale: int) -> np.ndarray:
+    """A new array of the finite elements (complex: magnitudes), times two to the power of `scale`."""
     if has_bad:
         piece = piece[np.isfinite(piece)]
     doubles = _magnitudes(piece).astype(np.float64)
-    return doubles if scale == 1.0 else doubles / scale
+    return np.ldexp(doubles, scale) if scale else doubles

@@ -19,7 +19,7 @@ from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, LocalRe
 from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.pictures.histogram import bar
+from pyfuncdbg.ui.views.pictures.histogram import histogram_bar
 from pyfuncdbg.ui.views.sources.listing import cut_line
 from pyfuncdbg.ui.views.sources.source import line_text, place
 from pyfuncdbg.ui.views.tensors.tensor import tensor_line
@@ -88,7 +88,7 @@ def _value(variable: LocalRecord, width: int, options: ConsoleOptions) -> Text:
         stats = tensor.stats
         line.append(f'  {number(stats.min)} .. {number(stats.max)}')
         if stats.min != stats.max:
-            marks = bar(stats.histogram, 10, ascii_only=options.ascii_only)
+            marks = histogram_bar(stats, 10, ascii_only=options.ascii_only)
             line.append(f'  mean {number(stats.mean)}  std {number(stats.std)}  |{marks}|')
     return line
 

@@ -1,8 +1,9 @@
-"""A histogram on one line: '0 |#_______##| 1.43'."""
+"""A histogram on one line: '0 |#_______##| 1.43', one bar for each power of two."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.ui.views.units import value
 
 BLOCKS = '▁▂▃▄▅▆▇█'
@@ -21,6 +22,11 @@ def bar(counts: Sequence[int], width: int = 0, *, ascii_only: bool = False) -> s
     top = max(bins, default=0)
     marks = ASCII if ascii_only else BLOCKS
     return ''.join(marks[(c * len(marks) - 1) // top] if c else ' ' for c in bins)
+
+
+def histogram_bar(stats: Stats, width: int = 0, *, ascii_only: bool = False) -> str:
+    """The bars of a tensor's histogram, as `bar` draws them; '' if there is none."""
+    return bar([each.count for each in stats.bars()], width, ascii_only=ascii_only)
 
 
 def bar_with_range(counts: Sequence[int], low: float | None, high: float | None, width: int = 0, *,

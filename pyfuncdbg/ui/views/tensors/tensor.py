@@ -11,7 +11,7 @@ from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flag_line, flags, of_magnitudes
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.element_table import element_table
-from pyfuncdbg.ui.views.pictures.histogram import bar
+from pyfuncdbg.ui.views.pictures.histogram import histogram_bar
 from pyfuncdbg.ui.views.units import size, value
 
 _BINS, _FEWEST = 32, 4
@@ -85,7 +85,7 @@ def finite_row(stats: Stats, width: int, *, ascii_only: bool = False, magnitudes
                          if number is not None))
     room = min(_BINS, width - row.cell_len - 4)
     if stats.histogram and stats.min != stats.max and room >= _FEWEST:
-        row.append(f'  |{bar(stats.histogram, room, ascii_only=ascii_only)}|')
+        row.append(f'  |{histogram_bar(stats, room, ascii_only=ascii_only)}|')
     return row
 
 

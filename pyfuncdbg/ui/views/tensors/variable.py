@@ -18,7 +18,7 @@ from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.flags import flag_line, flags
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.element_table import element, preview
-from pyfuncdbg.ui.views.pictures.histogram import bar
+from pyfuncdbg.ui.views.pictures.histogram import histogram_bar
 from pyfuncdbg.ui.views.tensors.tensor import summary, tensor_line
 from pyfuncdbg.ui.views.units import value as number
 
@@ -109,7 +109,7 @@ def inline(value: Value, *, ascii_only: bool = False) -> Text:
         stats = tensor.stats
         text.append(f'  {number(stats.min)} .. {number(stats.max)}')
         if stats.min != stats.max:
-            text.append(f'  mean {number(stats.mean)}  |{bar(stats.histogram, 10, ascii_only=ascii_only)}|')
+            text.append(f'  mean {number(stats.mean)}  |{histogram_bar(stats, 10, ascii_only=ascii_only)}|')
     return text
 
 

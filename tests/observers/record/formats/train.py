@@ -1,4 +1,4 @@
-"""A small training step with a function that prints, one that raises, a NaN, a warning and a gradient."""
+"""A small training step with a function that prints, one that raises, a NaN, a warning and a gradient; small values kept."""
 import os
 import threading
 import socket
@@ -47,7 +47,7 @@ with graph.as_default():
     text = tf.numpy_function(words, [x], tf.string, name='words')
     wide = tf.numpy_function(lambda x: np.arange(6000.0).reshape(60, 100) + x[0], [x], tf.float64, name='wide')
 
-with pyfuncdbg.record('/srv/example/version-2.pfd', ops=True) as recorder:
+with pyfuncdbg.record('/srv/example/version-8.pfd', ops=True, full_limit=8) as recorder:
     with tf.compat.v1.Session(graph=graph) as sess:
         sess.run([norm, out, size, text], {x: [1.0, 2.0, 3.0]})
         sess.run([norm, wide], {x: [2.0, 2.0, 2.0]})
