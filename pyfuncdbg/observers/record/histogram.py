@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ BINS = 2 * OCTAVES
 """Bins of a histogram: of the negative elements from the largest magnitude on, then of the positive up to the largest."""
 EQUAL_BINS = 20
 """Bins of a histogram of version 8 and before."""
+_LARGEST = sys.float_info.max
 
 
 class Bar(NamedTuple):
@@ -41,12 +43,15 @@ def bars(counts: Sequence[int], low: float | None, high: float | None, zeros: in
         return []
     if len(counts) != BINS:
         return _equal_bars(counts, low, high)
+    if not -_LARGEST <= low <= high <= _LARGEST:            # of a damaged trace
+        return []
     least, most = float(low), float(high)       # integers of many digits are in the bin of the double next to them
     largest = math.frexp(max(abs(least), abs(most)))[1]
-    negative = [Bar(-_power(largest - k), -_power(largest - k - 1) if k < OCTAVES - 1 else -0.0, counts[k])
-                for k in range(OCTAVES)]
-    positive = [Bar(_power(largest - k - 1) if k < OCTAVES - 1 else 0.0, _power(largest - k), counts[BINS - 1 - k])
-                for k in reversed(range(OCTAVES))]
+    # Around 0 there is no bar for what neither sign has.
+    last = max([k for k in range(OCTAVES) if counts[k] or counts[BINS - 1 - k]], default=0)
+    edges = [*(_power(largest - k) for k in range(OCTAVES)), 0.0]
+    negative = [Bar(-edges[k], -edges[k + 1], counts[k]) for k in range(last + 1)]
+    positive = [Bar(edges[k + 1], edges[k], counts[BINS - 1 - k]) for k in reversed(range(last + 1))]
     inside = [bar for bar in negative if bar.low < most and bar.high >= least and least < 0]
     if least <= 0 <= most:
         inside.append(Bar(0.0, 0.0, zeros))

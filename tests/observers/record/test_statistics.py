@@ -85,10 +85,10 @@ def octaves(finite, largest):
 
 
 def assert_bars_hold(stats, finite):
-    """Bars lie side by side from the least element to the greatest, and each holds the elements within it."""
+    """Bars lie one behind the other from the least element to the greatest, and each holds the elements within it."""
     bars = stats.bars()
     assert (bars[0].low, bars[-1].high) == (stats.min, stats.max)
-    assert all(left.high == right.low for left, right in itertools.pairwise(bars))
+    assert all(left.high <= right.low for left, right in itertools.pairwise(bars))
     assert sum(bar.count for bar in bars) == len(finite)
     if type(stats.max) is float:                # else it may be no double
         for bar in bars:
@@ -117,6 +117,11 @@ def test_all_equal_are_one_bar():
 def test_histograms_of_earlier_versions_have_equal_bars():
     stats = Stats(5, pos=5, min=1.0, max=3.0, histogram=(3, 0, 2, 0))
     assert stats.bars() == [Bar(1.0, 1.5, 3), Bar(1.5, 2.0, 0), Bar(2.0, 2.5, 2), Bar(2.5, 3.0, 0)]
+
+
+@pytest.mark.parametrize(('low', 'high'), [(2.0, 1.0), (math.nan, 1.0), (0.0, math.inf), (0, 10 ** 400)])
+def test_a_range_that_is_none_has_no_bars(low, high):
+    assert Stats(5, pos=5, min=low, max=high, histogram=(1,) * BINS).bars() == []
 
 
 def test_bars_of_no_elements():
