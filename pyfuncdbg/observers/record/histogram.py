@@ -25,7 +25,7 @@ class Bar(NamedTuple):
 
     low: float
     high: float
-    count: int
+    elements: int
 
 
 def bars(counts: Sequence[int], low: float | None, high: float | None, zeros: int) -> list[Bar]:

@@ -76,7 +76,7 @@ _WIDE, _TALL = 80, 16
 def histogram_html(stats: Stats) -> Html:
     """Bars from the least to the greatest finite element, one for each power of two; empty if there are none."""
     found = stats.bars()
-    top = max([bar.count for bar in found], default=0)
+    top = max([bar.elements for bar in found], default=0)
     if top <= 0:
         return Html()
     wide = _WIDE / len(found)
@@ -90,4 +90,5 @@ def histogram_html(stats: Stats) -> Html:
         bars.append(element('rect', title, x=f'{i * wide:.2f}', y=f'{_TALL - tall:.1f}', width=f'{wide:.2f}',
                             height=f'{tall:.1f}', class_='pf-bar'))
     return element('svg', *bars, class_='pf-hist', role='img', width=_WIDE, height=_TALL, viewBox=f'0 0 {_WIDE} {_TALL}',
-                   aria_label=f'histogram of {sum(bar.count for bar in found)} elements from {value(stats.min)} to {value(stats.max)}')
+                   aria_label=f'histogram of {sum(bar.elements for bar in found)} elements from {value(found[0].low)} to '
+                              f'{value(found[-1].high)}')

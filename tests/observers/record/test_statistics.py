@@ -89,22 +89,22 @@ def assert_bars_hold(stats, finite):
     bars = stats.bars()
     assert (bars[0].low, bars[-1].high) == (stats.min, stats.max)
     assert all(left.high <= right.low for left, right in itertools.pairwise(bars))
-    assert sum(bar.count for bar in bars) == len(finite)
+    assert sum(bar.elements for bar in bars) == len(finite)
     if type(stats.max) is float:                # else it may be no double
         for bar in bars:
             inside = [value for value in finite if (bar.low <= value <= bar.high)]
-            assert len([value for value in inside if bar.low < value < bar.high]) <= bar.count <= len(inside)
+            assert len([value for value in inside if bar.low < value < bar.high]) <= bar.elements <= len(inside)
 
 
 def test_a_histogram_has_a_bar_for_each_power_of_two():
     stats = stats_of(np.array([0.0, 0.04, 0.06, 0.5, 0.99, 1.0, -0.3, -0.3]))
-    bars = {(bar.low, bar.high): bar.count for bar in stats.bars() if bar.count}
+    bars = {(bar.low, bar.high): bar.elements for bar in stats.bars() if bar.elements}
     assert bars == {(-0.3, -0.25): 2, (0.0, 0.0): 1, (0.03125, 0.0625): 2, (0.5, 1.0): 2, (1.0, 1.0): 1}
 
 
 def test_what_is_small_beside_the_largest_is_one_bar():
     stats = stats_of(np.array([1e-30, 2.0 ** -14.5, 2.0 ** -13.5, 1.0]))
-    assert [(bar.high, bar.count) for bar in stats.bars() if bar.count] == [(2.0 ** -14, 2), (2.0 ** -13, 1), (1.0, 1)]
+    assert [(bar.high, bar.elements) for bar in stats.bars() if bar.elements] == [(2.0 ** -14, 2), (2.0 ** -13, 1), (1.0, 1)]
     assert stats.bars()[0].low == 1e-30
 
 
@@ -156,7 +156,7 @@ def test_more_elements_than_one_piece():
     assert (stats.nan, stats.neg_inf, stats.first_bad) == (1, 1, (1050, 7))
     assert stats.mean == pytest.approx(good.mean()) and stats.std == pytest.approx(good.std())
     edges = [bar.high for bar in stats.bars() if bar.high > 0]
-    assert [bar.count for bar in stats.bars() if bar.high > 0] == np.histogram(good, [5e-324, *edges])[0].tolist()
+    assert [bar.elements for bar in stats.bars() if bar.high > 0] == np.histogram(good, [5e-324, *edges])[0].tolist()
 
 
 def test_complex_is_summarised_by_magnitude():
@@ -210,7 +210,8 @@ def both(monkeypatch, array):
     return compiled, by_numpy
 
 
-TYPES = [np.float32, np.float64, np.float16, np.int32, np.int64, np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.complex64]
+TYPES = [np.float32, np.float64, np.float16, np.int32, np.int64, np.int8, np.uint8, np.int16, np.uint16, np.uint32,
+         np.complex64]
 
 
 @pytest.mark.parametrize('count', [2, 7, 31, 32, 33, 511, 512, 513, 2047, 2048, 2049, 5000])

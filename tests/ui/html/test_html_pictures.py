@@ -135,7 +135,7 @@ def test_a_histogram_says_range_and_count_of_each_bin():
     stats = stats_of(np.array([0.0, 0.0, 0.0, 1.0, 10.0]))
     assert stats is not None
     tree = parsed(histogram_html(stats))
-    counts = [bar.count for bar in stats.bars() if bar.count]
+    counts = [bar.elements for bar in stats.bars() if bar.elements]
     said = [title.text for title in tree.all('title')]
     assert [int(text.rpartition(': ')[2]) for text in said] == counts == [3, 1, 1]
     assert [text.partition(':')[0] for text in said] == ['0', '1 .. 2', '8 .. 10']

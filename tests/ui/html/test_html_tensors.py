@@ -29,7 +29,7 @@ def test_the_histogram_of_a_line_is_of_its_finite_elements():
         counts = [int(title.text.rpartition(': ')[2].replace(',', '')) for title in row.one('svg').all('title')]
         assert tensor.stats is not None
         assert sum(counts) == tensor.stats.size - tensor.stats.bad
-        assert counts == [bar.count for bar in tensor.stats.bars() if bar.count]
+        assert counts == [bar.elements for bar in tensor.stats.bars() if bar.elements]
 
 
 def test_the_key_of_the_order_is_marked_in_its_own_column():

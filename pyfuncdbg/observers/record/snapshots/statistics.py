@@ -241,7 +241,7 @@ def _magnitudes(piece: np.ndarray) -> np.ndarray:
     if piece.dtype.kind != 'c':
         return piece
     doubles = piece.astype(np.complex128)
-    if piece.dtype == np.complex64:             # no square of theirs overflows; `abs` rounds otherwise, the compiled pass like this
+    if piece.dtype == np.complex64:             # no square of theirs overflows; the compiled pass rounds like this
         magnitudes: np.ndarray = np.sqrt(doubles.real * doubles.real + doubles.imag * doubles.imag)
     else:
         magnitudes = np.minimum(np.abs(doubles), np.finfo(np.float64).max)
@@ -251,7 +251,7 @@ def _magnitudes(piece: np.ndarray) -> np.ndarray:
 
 def _moments(flat: np.ndarray, has_bad: bool, count: int, low: Any, high: Any,
              signs: tuple[int, int]) -> tuple[float, float, tuple[int, ...]]:
-    """Mean, standard deviation and histogram of the finite elements, given their number, range, and how many are < 0 and > 0.
+    """Mean, standard deviation and histogram of the finite elements, given their number, range, and number by sign.
 
     Moments are those about the first element. That shift loses no digits that matter: no element is further from the mean
     than sqrt(count - 1) standard deviations.

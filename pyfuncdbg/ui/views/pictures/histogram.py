@@ -26,7 +26,7 @@ def bar(counts: Sequence[int], width: int = 0, *, ascii_only: bool = False) -> s
 
 def histogram_bar(stats: Stats, width: int = 0, *, ascii_only: bool = False) -> str:
     """The bars of a tensor's histogram, as `bar` draws them; '' if there is none."""
-    return bar([each.count for each in stats.bars()], width, ascii_only=ascii_only)
+    return bar([each.elements for each in stats.bars()], width, ascii_only=ascii_only)
 
 
 def bar_with_range(counts: Sequence[int], low: float | None, high: float | None, width: int = 0, *,

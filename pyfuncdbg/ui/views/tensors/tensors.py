@@ -99,7 +99,7 @@ def spread(stats: Stats | None, options: ConsoleOptions, *, wide: bool) -> Text:
         return Text()
     if stats.min is None:
         return Text('nothing finite' if stats.bad and stats.size > 1 else '', 'red')
-    return Text(bar_with_range([each.count for each in stats.bars()], stats.min, stats.max, 12 if wide else 6,
+    return Text(bar_with_range([each.elements for each in stats.bars()], stats.min, stats.max, 12 if wide else 6,
                                ascii_only=options.ascii_only, digits=4 if wide else 3))
 
 
