@@ -5,8 +5,6 @@ Hosts make each call with `invoke`; tools add hooks. Runs on the thread of each 
 from __future__ import annotations
 
 import contextlib
-import os
-import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from types import CodeType, FunctionType
@@ -16,17 +14,13 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
 from pyfuncdbg.hooks.hook_failure import report_failure, switch_off
 from pyfuncdbg.hooks.installed_hooks import Gate, Hook, Hooks, Outputs, hooks
+from pyfuncdbg.hooks.native_thread import native_thread
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hooks.run_abort import abort_ends_here, call_unwatched
 from pyfuncdbg.hooks.watched_call import watch_call
 
 Function = Callable[..., Outputs]
 _NO_OUTCOME: Any = object()
-
-
-_thread = threading.local()
-if hasattr(os, 'register_at_fork'):
-    os.register_at_fork(after_in_child=_thread.__dict__.clear)
 
 
 def current_call(site: CallSite | None = None) -> int:
@@ -118,10 +112,7 @@ def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any],
     if outer_call is not None and not outer_call.id:    # a re-execution for inspection
         return func(*inputs)
     if not thread:
-        try:
-            thread = _thread.id                 # get_native_id is a system call of 0.2 µs
-        except AttributeError:
-            thread = _thread.id = threading.get_native_id()
+        thread = native_thread()
     watcher = hooks.sole_watcher[site.kind]
     call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, outer_call, sources, start)
     if saved_inputs is not None:

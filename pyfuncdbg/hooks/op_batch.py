@@ -14,7 +14,6 @@ Where an op raises, the batch has the values and times of those before it; the h
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any, Protocol
@@ -22,6 +21,7 @@ from typing import Any, Protocol
 from pyfuncdbg.hooks.call import CallSite, Run, current, take_ids
 from pyfuncdbg.hooks.hook_failure import report_failure
 from pyfuncdbg.hooks.installed_hooks import hooks
+from pyfuncdbg.hooks.native_thread import native_thread
 
 MOST_OPS = 512
 """Ops of one sequence; a longer order of ops is several of them."""
@@ -118,7 +118,7 @@ def deliver(recorder: OpBatchHook | None, batch: OpBatch) -> None:
         return
     batch.first = take_ids(count)
     batch.ordinals = [next(site.counter) for site in batch.sequence.sites[:count]]
-    batch.thread = threading.get_native_id()
+    batch.thread = native_thread()
     batch.parent = outer_call.id if outer_call is not None else 0
     try:
         recorder.on_ops(batch)

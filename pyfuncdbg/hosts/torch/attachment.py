@@ -51,8 +51,8 @@ class TorchAttachment:
         links = GradientLinks()
         self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
-        self._op_modes = OpModes(torch_parts, self._calls, DispatchedOps(
-            torch_parts, runs, OpSites(torch_parts, host, self._passes.leaves)))
+        self._dispatched_ops = DispatchedOps(torch_parts, self._calls, runs, OpSites(torch_parts, host, self._passes.leaves))
+        self._op_modes = OpModes(torch_parts, self._calls, self._dispatched_ops)
         self._program_hooks = ProgramHooks(torch_parts, host, self._calls)
         self._earlier_kernels = EarlierKernels(torch_parts, host, self._calls, links)
         self._patches = Patches()
@@ -101,7 +101,7 @@ class TorchAttachment:
 
     def remove(self) -> None:
         """Put PyTorch back as it was. Calls under way end as they began."""
-        self._calls.on = self._passes.forward.on = self._op_modes.on = False
+        self._calls.on = self._passes.forward.on = self._dispatched_ops.on = False
         self._end_subscription()
         self._leave_modes()
         self._ops.remove()

@@ -30,33 +30,34 @@ class ThreadRuns:
 
     Attributes:
         eager: The runs of the program's own code.
+        thread: Its `run` is the innermost module call or pass of this thread, None without one.
     """
 
     def __init__(self, host: TorchHost) -> None:
         self.eager = EagerRuns(host)
-        self._thread = _Active()
+        self.thread = _Active()
 
     @property
     def active(self) -> Run | None:
         """The innermost module call or pass of this thread."""
-        return self._thread.run
+        return self.thread.run
 
     def current(self) -> Run:
         """The run that a call on this thread belongs to."""
-        run = self._thread.run
+        run = self.thread.run
         return run if run is not None else self.eager.of_thread()
 
     @property
     def steps(self) -> StepMaker | None:
         """The steps of the innermost pass of this thread, if they are watched."""
-        return self._thread.steps
+        return self.thread.steps
 
     @contextmanager
     def within(self, run: Run, steps: StepMaker | None = None) -> Iterator[None]:
         """A block whose calls belong to a run, and are within the steps of a pass if that is one."""
-        outer = self._thread.run, self._thread.steps
-        self._thread.run, self._thread.steps = run, steps
+        outer = self.thread.run, self.thread.steps
+        self.thread.run, self.thread.steps = run, steps
         try:
             yield
         finally:
-            self._thread.run, self._thread.steps = outer
+            self.thread.run, self.thread.steps = outer

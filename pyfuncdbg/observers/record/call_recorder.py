@@ -67,10 +67,11 @@ class CallRecorder:
         if run.id not in self.known_runs or site.id not in self.known_sites:
             self.announce(run, site)
         if self.shared is not None:
-            if site.kind == 'op':               # what a graph node gets another one has made, mostly
+            if site.kind == 'op' and (site.steady or self.shared.has_arrays):     # another op has made it, mostly
                 node_entry = self.running[call.id] = (call, self.shared.inputs(call), None, NO_STATE)
                 return node_entry
-            self.shared.forget_fed()
+            if site.kind != 'op':
+                self.shared.forget_fed()
         inputs = self.snapshots.take_all(call.inputs, site.host, self.scalars)
         capture_state, state = None, NO_STATE
         if site.kind == 'python':
@@ -95,8 +96,10 @@ class CallRecorder:
             self.capture.on_return(call, capture_state, outputs)
         self.running.pop(call.id, None)         # asked for again: after a fork it is another one
         if self.shared is not None and site.kind == 'op' and call.output is None:
-            self._queue(queued_call(call, tuple(inputs), tuple(self.shared.outputs(call, outputs)),
-                                    call.finished or perf_counter_ns(), self.backlog.recorded_forward(call.forward), True))
+            taken = (self.shared.outputs(call, outputs) if site.steady
+                     else self.snapshots.take_all(outputs, site.host, self.scalars))
+            self._queue(queued_call(call, tuple(inputs), tuple(taken), call.finished or perf_counter_ns(),
+                                    call.forward and self.backlog.recorded_forward(call.forward), True))
         else:
             self.finish(call, inputs, outputs, None, None, state)
 

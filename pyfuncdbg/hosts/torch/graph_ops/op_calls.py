@@ -5,21 +5,24 @@ An op that a recorder alone watches is made by `make_call`, which takes half of 
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import get_native_id
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.chain import invoke
 from pyfuncdbg.hooks.installed_hooks import hooks
+from pyfuncdbg.hooks.native_thread import native_thread
 from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
-from pyfuncdbg.hosts.torch.python_calls.python_calls import CallNumber
+from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
 from pyfuncdbg.hosts.torch.tensor_values import tensors_in
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.torch.graph_ops.op_sites import OpSites
+    from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
     from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
     from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -30,19 +33,31 @@ _OVERWRITING = frozenset(f'aten.{name}_' for name in (
 """Names of ops whose first tensor gets new elements, whatever it held: it is no input."""
 
 
+_get_current = current.get
+
+
 class DispatchedOps:
     """Maker of the calls.
 
     Args:
         parts: Modules of the imported PyTorch.
+        calls: Tells which ops are only traced.
         runs: The active runs.
         sites: The sites of ops.
+
+    Attributes:
+        on: Whether PyTorch is attached.
     """
 
-    def __init__(self, parts: TorchParts, runs: ThreadRuns, sites: OpSites) -> None:
+    def __init__(self, parts: TorchParts, calls: PythonCalls, runs: ThreadRuns, sites: OpSites) -> None:
+        self.on = True
+        self._calls = calls
         self._runs = runs
+        self._thread = runs.thread
         self._sites = sites
         self._tensor: type = parts.torch.Tensor
+        self._modes: Callable[[], int] = parts.native._len_torch_dispatch_stack
+        self._transforms: Callable[[], bool] = parts.native._are_functorch_transforms_active
         self._known: dict[int, tuple[Any, bool, bool]] = {}
 
     def make(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, frame: FrameType) -> Any:
@@ -60,9 +75,11 @@ class DispatchedOps:
         if known is None:
             name = str(getattr(func, 'overloadpacket', func))
             known = self._known[id(func)] = func, name.startswith(_UNOBSERVED), name in _OVERWRITING
-        if known[1]:
+        if known[1] or not self.on or not hooks.op or self._is_traced():
             return func(*args, **kwargs) if kwargs else func(*args)
-        run = self._runs.current()
+        run = self._thread.run
+        if run is None:
+            run = self._runs.eager.of_thread()
         inputs = tensors_in(args, self._tensor)
         if kwargs:
             inputs += tensors_in(list(kwargs.values()), self._tensor)
@@ -71,17 +88,22 @@ class DispatchedOps:
         site = self._sites.of(func, frame, run, inputs)
         watcher = hooks.sole_taker['op']
         if watcher is not None:
-            number = CallNumber()
-            number.call = 0
-            result = make_call(site, run, inputs, get_native_id(), watcher, number,
+            result = make_call(site, run, inputs, native_thread(), watcher, None,
                                partial(func, **kwargs) if kwargs else func, args)
-            if number.call:
+            if result is not NotImplemented:
                 self._sites.note_outputs(site, result)
                 return result
         outputs = invoke(site, partial(self._execute, func, args, kwargs or {}, tuple(inputs)), run, inputs)
         result = outputs.raw if type(outputs) is ResultList else _as_result(outputs)
         self._sites.note_outputs(site, result)
         return result
+
+    def _is_traced(self) -> bool:
+        """As `PythonCalls.is_traced`, whose checks of modes are seldom needed."""
+        outer_call = _get_current()
+        if outer_call is not None and not outer_call.id:
+            return True
+        return (self._transforms() or self._modes() > 0) and self._calls.is_traced
 
     def _execute(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any],
                  *inputs: Any) -> ResultList:
@@ -90,6 +112,23 @@ class DispatchedOps:
                 args = [_replaced(value, before, now) for value in args]
                 kwargs = {name: _replaced(value, before, now) for name, value in kwargs.items()}
         return output_list(func(*args, **kwargs))
+
+
+def torch_dispatch(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_dispatch__` of a mode that changes nothing.
+
+    Args:
+        mode: Has the maker of calls as `ops`.
+        func, types, args, kwargs: As PyTorch gives them.
+
+    Returns:
+        The result of the op.
+    """
+    try:
+        return mode.ops.make(func, args, kwargs, sys._getframe(0))
+    except BaseException as error:
+        error.__traceback__ = frames_within_op(error.__traceback__)
+        raise error                             # compiled, a mere `raise` has the earlier traceback
 
 
 def _replaced(value: Any, before: Any, now: Any) -> Any:

@@ -5,7 +5,6 @@ has fused is no op any more.
 """
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,21 +12,15 @@ from typing import Any
 from pyfuncdbg.hooks.installed_hooks import hooks
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hosts.interception.patching import Patches
-from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps
-from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
+from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps, torch_dispatch
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 
 class OpModes:
-    """The op calls of all threads.
-
-    Attributes:
-        on: Whether PyTorch is attached.
-    """
+    """The op calls of all threads."""
 
     def __init__(self, parts: TorchParts, calls: PythonCalls, op_calls: DispatchedOps) -> None:
-        self.on = True
         self._calls = calls
         self._op_calls = op_calls
         self._dispatch = parts.dispatch
@@ -57,7 +50,7 @@ class OpModes:
 
     def enter(self) -> None:
         """Begin on this thread, if a hook wants ops; only below the program's modes, which end the innermost first."""
-        if not self.on or not hooks.op or self._stack_size() or self._calls.is_traced:
+        if not self._op_calls.on or not hooks.op or self._stack_size() or self._calls.is_traced:
             return
         if self._kind is None:
             if not self._is_refused:
@@ -77,12 +70,12 @@ class OpModes:
             self._dispatch._push_mode(mode)
 
     def _mode_class(self) -> Any:
-        make, observer, calls = self._op_calls.make, self, self._calls
-
         class Observing(self._dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined]
             """A mode that changes nothing."""
 
+            ops = self._op_calls
             supports_higher_order_operators = True
+            __torch_dispatch__ = torch_dispatch
 
             @classmethod
             def ignore_compile_internals(cls) -> bool:
@@ -91,13 +84,4 @@ class OpModes:
             @classmethod
             def _should_skip_dynamo(cls) -> bool:
                 return False                    # a wrapper that costs 2 us an op, and imports torch._dynamo
-
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                if not observer.on or not hooks.op or calls.is_traced:
-                    return func(*args, **(kwargs or {}))
-                try:
-                    return make(func, args, kwargs, sys._getframe(1))
-                except BaseException as error:
-                    error.__traceback__ = frames_within_op(error.__traceback__)
-                    raise
         return Observing

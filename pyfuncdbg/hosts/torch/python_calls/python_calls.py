@@ -5,7 +5,6 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import get_native_id
 from types import FrameType
 from typing import Any, Protocol
 
@@ -13,6 +12,7 @@ from pyfuncdbg.hooks.call import CallSite, Frame, Run, in_reexecution
 from pyfuncdbg.hooks.call_frames import mark_call_frame, mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.installed_hooks import Watcher
+from pyfuncdbg.hooks.native_thread import native_thread
 from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.watched_calls import describe_by_inputs
@@ -133,7 +133,7 @@ class CallNumber:
 def _make_watched(site: CallSite, run: Run, inputs: list[Any], watcher: Watcher, number: CallNumber,
                   original: Callable[..., Any], args: Sequence[Any]) -> Any:
     """Make a call that a recorder alone watches: half of what `invoke` takes. Nothing has happened if it has no number."""
-    return make_call(site, run, inputs, get_native_id(), watcher, number, original, args)
+    return make_call(site, run, inputs, native_thread(), watcher, number, original, args)
 
 
 class EarlyEnd(list[Any]):

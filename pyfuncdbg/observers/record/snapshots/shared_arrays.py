@@ -40,14 +40,18 @@ class SharedArrays:
     Args:
         snapshots: Takes the copies.
         scalars: Types of the values that are queued as they are.
+
+    Attributes:
+        has_arrays: Whether any array was shared so far: of a host without steady ops, none is.
     """
 
-    __slots__ = ('_arrays', '_scalars', '_snapshots')
+    __slots__ = ('_arrays', '_scalars', '_snapshots', 'has_arrays')
 
     def __init__(self, snapshots: Snapshots, scalars: frozenset[type]) -> None:
         self._snapshots = snapshots
         self._scalars = scalars
         self._arrays = _Arrays(0)
+        self.has_arrays = False
 
     def forget_fed(self) -> None:
         """Forget what was fed: user code runs, which may write to it."""
@@ -130,6 +134,7 @@ class SharedArrays:
         if len(table) >= _MOST:
             table.clear()
         table[id(value)] = snapshot, weakref.ref(value)
+        self.has_arrays = True
         return snapshot
 
 

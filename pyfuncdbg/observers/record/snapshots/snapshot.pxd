@@ -8,6 +8,7 @@ cdef class Snapshots:
     cdef public object _wait_for, _write_through, level, limits, pool, full_limit
     cdef public Allowance allowance
     cdef public list _newest
+    cdef public dict _unkept
     cdef public Py_ssize_t _small
 
     @cython.locals(size=Py_ssize_t, total=Py_ssize_t)
@@ -16,5 +17,6 @@ cdef class Snapshots:
     cpdef object note_changes(self, list taken, object values, object host)
     @cython.locals(size=Py_ssize_t)
     cdef object _take_copy(self, object copied, frozenset scalars)
+    cdef object _without_bytes(self, object dtype, tuple shape)
     cdef tuple _newest_like(self, tuple copied, Py_ssize_t size)
     cdef tuple _copy_small(self, object array, object dtype, Py_ssize_t size)

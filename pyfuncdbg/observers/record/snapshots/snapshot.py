@@ -37,6 +37,7 @@ LARGEST = 1 << 30
 """Bytes of the largest tensor that can be kept in full."""
 
 _SMALL, _NEWEST = 16 << 10, 64                  # malloc hands out warm memory up to here; larger copies use the pool
+_MOST_SHAPES = 1 << 10
 _WIDEST, _LARGEST_INT = 16, 1 << 63             # bytes of a complex128
 TINY = 64
 """Bytes of an array not worth accounting for: the queue's estimate for a call covers it."""
@@ -92,7 +93,8 @@ Taken = Any
 class Snapshots:
     """Takes snapshots by one policy, for one recorder. Any thread."""
 
-    __slots__ = ('_newest', '_small', '_wait_for', '_write_through', 'allowance', 'full_limit', 'level', 'limits', 'pool')
+    __slots__ = ('_newest', '_small', '_unkept', '_wait_for', '_write_through', 'allowance', 'full_limit', 'level',
+                 'limits', 'pool')
 
     def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: BufferPool,
                  wait_for: Callable[[Callable[[], bool]], bool],
@@ -117,6 +119,7 @@ class Snapshots:
         self.allowance = allowance
         self.pool = pool
         self._newest: list[Copied | None] = [None] * _NEWEST
+        self._unkept: dict[tuple[np.dtype[Any], tuple[int, ...]], Snapshot] = {}
 
     def keeping_all(self) -> Snapshots:
         """The same with another policy: every value is kept whole.
@@ -206,9 +209,16 @@ class Snapshots:
             return copied if type(copied) in scalars else None
         if copied[2] is not None:
             return copied if (size := len(copied[2])) <= TINY else self._newest_like(copied, size)
-        if self.level == 'none':
-            return Snapshot(copied[0], copied[1], prod(copied[1]) * copied[0].itemsize)
-        return None
+        return self._without_bytes(copied[0], copied[1]) if self.level == 'none' else None
+
+    def _without_bytes(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Snapshot:
+        """The snapshot of all values of a type and shape: nothing is kept of any."""
+        snapshot = self._unkept.get((dtype, shape))
+        if snapshot is None:
+            if len(self._unkept) >= _MOST_SHAPES:
+                self._unkept.clear()
+            snapshot = self._unkept[dtype, shape] = Snapshot(dtype, shape, prod(shape) * dtype.itemsize)
+        return snapshot
 
     def _newest_like(self, copied: Copied, size: int) -> Copied:
         """The newest copy of this size if it is the same, else this one."""

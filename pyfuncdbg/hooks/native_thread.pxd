@@ -1,0 +1,6 @@
+"""C types of `native_thread.py`."""
+
+
+cdef object _thread
+
+cpdef object native_thread()
