@@ -17,7 +17,8 @@ _OP_SIZE = 128
 """Bytes of an op in the queue, without its values."""
 _HELD = 256 << 10
 """Bytes for which a value counts that is read later, if it has more: no copy of it is made, and it should not be lost."""
-_MOST_WAITING = 4
+_MOST_WAITING, _MOST_OPS = 4, 64
+"""Batches and ops for which the writer is woken, if both are waiting: it takes the interpreter from the program's thread."""
 _SHARE = 8
 """Of the memory for copies, the part that ops may have before their thread waits for the writer: what is in the processor's
 caches when it is written costs half, and another thread's calls have room."""
@@ -74,7 +75,9 @@ class OpRecorder:
         calls.backlog.ops.append(queued)
         if calls.backlog.mark == 0:             # the writer's thread does not run: after a fork
             calls.restart()
-        if len(calls.backlog.ops) >= _MOST_WAITING and not calls.backlog.wake.is_set():
+        waiting = len(calls.backlog.ops)
+        if waiting >= _MOST_WAITING and (waiting * len(batch) >= _MOST_OPS or allowance.used > self._share >> 1) and (
+                not calls.backlog.wake.is_set()):
             calls.backlog.wake.set()
 
     def _charge(self, size: int) -> bool:
