@@ -1,6 +1,7 @@
 """Programs that use the real JAX, run as a user runs them: plainly, and recorded."""
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -12,6 +13,15 @@ from pyfuncdbg.observers.record.trace import Trace
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 PROGRAMS = Path(__file__).resolve().parent / 'programs'
 ENVIRONMENT = {'PYTHONPATH': str(HERE), 'COLUMNS': '120', 'JAX_PLATFORMS': 'cpu'}
+
+try:
+    _version = importlib.metadata.version('jax')
+except importlib.metadata.PackageNotFoundError:
+    _version = '0.0'
+RELEASE = tuple(map(int, _version.split('.')[:2]))
+"""The first two numbers of JAX's version, without importing it."""
+ERROR = 'JaxRuntimeError' if RELEASE >= (0, 8) else 'XlaRuntimeError'
+"""Name of the class of the error that C++ raises."""
 
 
 def run(folder: Path, *args: str, typed: str = '') -> subprocess.CompletedProcess[str]:

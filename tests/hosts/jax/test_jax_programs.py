@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hosts.jax.jax_program import PROGRAMS, record
+from hosts.jax.jax_program import ERROR, PROGRAMS, record
 
 pytestmark = [pytest.mark.jax, pytest.mark.timeout(300)]
 
@@ -38,7 +38,7 @@ def test_runs_have_names_of_arguments_and_results(tmp_path: Path) -> None:
 def test_late_calls_belong_to_the_run_that_was_dispatched_for_them(tmp_path: Path) -> None:
     done, trace = record(tmp_path, PROGRAMS / 'late.py')
     plain = (PROGRAMS / 'late.out').read_text()
-    assert done.stdout == plain.replace('JaxRuntimeError None', "JaxRuntimeError ArithmeticError('three')"), done.stderr
+    assert done.stdout == plain.replace('JaxRuntimeError None', f"{ERROR} ArithmeticError('three')"), done.stderr
     calls = list(trace.calls(kind='python'))
     inputs = {call.run: float(call.inputs[0].to_numpy()) for call in calls}
     assert [inputs[number] for number in sorted(inputs)] == [0, 0, 1, 2, 3, 4]

@@ -17,11 +17,13 @@ big=jnp.ones((1500,1500))
 @jax.jit
 def slow(a,k): return (a@a@a)[0,0]*0+k
 slow(big,0.).block_until_ready()
-z=f(slow(big,3.))
-go('late', lambda: float(z))
-go('again', lambda: float(z))
-go('block', lambda: z.block_until_ready())
-go('use', lambda: (z+1).block_until_ready())
+try: z=f(slow(big,3.))
+except Exception as e: go('at once', lambda: exec('raise e', {'e': e}))     # JAX 0.6 waits for the input
+else:
+    go('late', lambda: float(z))
+    go('again', lambda: float(z))
+    go('block', lambda: z.block_until_ready())
+    go('use', lambda: (z+1).block_until_ready())
 go('vmap', lambda: jax.vmap(lambda v: jax.pure_callback(half,S,v,vmap_method='sequential'))(jnp.arange(5.)))
 def note(v):
     if v==3: raise KeyError('noted')
