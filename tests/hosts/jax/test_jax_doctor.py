@@ -41,7 +41,8 @@ def test_each_fault_is_found_at_its_line(tmp_path: Path) -> None:
     assert {kind: finding.place.line for kind, finding in found.items()} == {
         'dead': line_of('jax.pure_callback(note'), 'repeated': line_of('jax.jit(jax.grad(jax.checkpoint'),
         'blocking': line_of('blocked = jax.jit'),
-        **({'error type': line_of("raise ValueError('too large')")} if kind != ERROR else {}), 'retraced': line_of('@jax.jit\ndef total'),
+        **({'error type': line_of("raise ValueError('too large')")} if kind != ERROR else {}),
+        'retraced': line_of('@jax.jit\ndef total'),
         'copies': line_of('summed = jax.jit')}
     assert found['repeated'].figures == {'calls a run': 2}
     assert found['blocking'].figures['calls while dispatching'] == 4

@@ -1,11 +1,18 @@
 """The programs of `programs/`, recorded: the same output as without us, and every call in its run."""
 from __future__ import annotations
 
+import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hosts.jax.jax_program import ERROR, PROGRAMS, record
+
+import pyfuncdbg
+from pyfuncdbg.hosts.jax.runs.dispatches import Dispatches
+from pyfuncdbg.observers.record.recorder import Recorder
 
 pytestmark = [pytest.mark.jax, pytest.mark.timeout(300)]
 
@@ -53,6 +60,24 @@ def test_several_devices_call_on_their_own_threads(tmp_path: Path) -> None:
     assert len({call.thread for call in calls}) >= 2
     bad = Counter(call.run for call in calls if call.outputs[0].stats.pos_inf)
     assert set(bad.values()) == {1} and len(bad) == 3
+
+
+def test_a_call_that_comes_while_its_dispatch_is_noted_is_of_that_run(jax: Any, tmp_path: Path,
+                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA's thread calls before the thread that has dispatched has noted the run: both mean the same one."""
+    begin = Dispatches._begin
+    shape = jax.ShapeDtypeStruct((), np.float32)
+    step = jax.jit(lambda v: jax.pure_callback(lambda a: np.asarray(a) + 1, shape, v))
+    slowly = jax.jit(lambda a, k: (a @ a)[0, 0] * 0 + k)
+    large = jax.numpy.ones((900, 900))
+    with pyfuncdbg.attach('jax'), Recorder(tmp_path / 'trace'):
+        for k in range(3):
+            step(slowly(large, float(k))).block_until_ready()
+        monkeypatch.setattr(Dispatches, '_begin', lambda *args: (time.sleep(.3), begin(*args))[1])
+        step(slowly(large, 7.)).block_until_ready()
+    with pyfuncdbg.load(tmp_path / 'trace') as trace:
+        calls = {call.run: float(call.inputs[0].to_numpy()) for call in trace.calls(kind='python')}
+        assert [(calls[run.id], len(run.feeds)) for run in trace.runs()] == [(0, 1), (1, 1), (2, 1), (7, 1)]
 
 
 STATIC = """

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks, invoke, invoke_afterwards, report_failure
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
@@ -130,6 +131,7 @@ class Dispatches:
         self._executables = executables
         self.thread = _Thread()
         self._open: dict[Executable | None, deque[Dispatch]] = {}
+        self._lock = new_rlock()                # a finalizer of the program's may dispatch while this thread has it
         self._array: type = parts.array.ArrayImpl
         self.eager_runs = EagerRuns(host)
         self.fast_path: Any = None
@@ -188,9 +190,10 @@ class Dispatches:
         dispatch = self._begin(executable)
         thread = self.thread
         thread.count += 1
-        active, waiting = thread.active, self._waiting(executable)
+        active = thread.active
         active.append(dispatch)
-        waiting.append(dispatch)                # XLA's threads may call before this one goes on
+        with self._lock:                        # XLA's threads may call before this one goes on
+            self._waiting(executable).append(dispatch)
         try:
             results = self._invoke_run(executable, call, dispatch.run, args) if hooks.run else call(*args)
         except BaseException:
@@ -217,7 +220,7 @@ class Dispatches:
         return Dispatch(executable, run)
 
     def _waiting(self, executable: Executable | None) -> deque[Dispatch]:
-        """The dispatches of an executable that may have later calls, oldest first."""
+        """The dispatches of an executable that may have later calls, oldest first. Under the lock."""
         dispatches = self._open.setdefault(executable, deque(maxlen=_MOST_OPEN))
         while dispatches and (dispatches[0].over or (len(dispatches) > _MOST_DROPPED and dispatches[0].is_dropped)):
             dispatches.popleft()
@@ -250,13 +253,14 @@ class Dispatches:
             executable = next((executable for executable in candidates if not executable.eager), None)
             if executable is None or executable.is_ignored:
                 return
-            waiting = self._waiting(executable)
-            dispatch = next((other for other in list(waiting) if other.begun_by_call), None)
-            if dispatch is None:
-                dispatch = self._begin(executable)
-                waiting.append(dispatch)
-            dispatch.begun_by_call = False
-            dispatch.expect(results, self._array)
+            with self._lock:                    # XLA's threads may call now
+                waiting = self._waiting(executable)
+                dispatch = next((other for other in list(waiting) if other.begun_by_call), None)
+                if dispatch is None:
+                    dispatch = self._begin(executable)
+                    waiting.append(dispatch)
+                dispatch.begun_by_call = False
+                dispatch.expect(results, self._array)
         else:
             self.end_inline(dispatch, results)
         if hooks.run and dispatch.executable is not None:
@@ -266,7 +270,8 @@ class Dispatches:
         """End a dispatch from C++ whose calls this thread has made, as far as they were made."""
         dispatch.expect(results, self._array)
         if not dispatch.over:
-            self._waiting(dispatch.executable).append(dispatch)
+            with self._lock:
+                self._waiting(dispatch.executable).append(dispatch)
 
     # ------------------------------------------------------------------ calls
     def run_of_call(self, lowered: LoweredCallback, closure: FrameType) -> Dispatch | Run:
@@ -283,9 +288,7 @@ class Dispatches:
         if dispatch is not None:
             dispatch.count_inline(lowered)
             return dispatch
-        dispatch = self._oldest(executable, lowered)
-        dispatch.calls[lowered] = dispatch.calls.get(lowered, 0) + 1
-        return dispatch
+        return self._oldest(executable, lowered)
 
     def inline_dispatch(self, executable: Executable | None, lowered: LoweredCallback,
                         closure: FrameType) -> Dispatch | None:
@@ -307,7 +310,9 @@ class Dispatches:
         if executable is None:
             return None
         active = self.thread.active
-        dispatch = active[-1] if active and active[-1].executable is executable else self._oldest(executable, observer)
+        if not active or active[-1].executable is not executable:
+            return self._oldest(executable, observer)
+        dispatch = active[-1]
         dispatch.calls[observer] = dispatch.calls.get(observer, 0) + 1
         return dispatch
 
@@ -322,15 +327,16 @@ class Dispatches:
         return dispatch
 
     def _oldest(self, executable: Executable | None, lowered: LoweredCallback | Observing) -> Dispatch:
-        """The oldest dispatch that can make a call, on a thread of XLA's."""
-        waiting = self._waiting(executable)
-        for dispatch in list(waiting):
-            if dispatch.has_room_for(lowered) and not dispatch.over:
-                return dispatch
-        dispatch = self._begin(executable)
-        dispatch.begun_by_call = True
-        waiting.append(dispatch)
-        return dispatch
+        """The oldest dispatch that can make a call, which is counted, on a thread of XLA's."""
+        with self._lock:
+            waiting = self._waiting(executable)
+            dispatch = next((other for other in list(waiting) if other.has_room_for(lowered) and not other.over), None)
+            if dispatch is None:
+                dispatch = self._begin(executable)
+                dispatch.begun_by_call = True
+                waiting.append(dispatch)
+            dispatch.calls[lowered] = dispatch.calls.get(lowered, 0) + 1
+            return dispatch
 
 
 def _named(args: Sequence[Any], names: Sequence[str]) -> list[Any]:
