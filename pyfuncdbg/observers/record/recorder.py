@@ -405,6 +405,8 @@ class Recorder:
 
     def before_fork(self) -> None:
         """Let the writer thread end and write everything; the next call starts it again."""
+        if self.calls.states is not None:       # else a child waits for ever for the thread that was importing
+            self.calls.states.look_up_generators()
         if self._writer is not None and self._state == 'on':
             self._writer.end_thread()
             self._backlog.mark = 0

@@ -152,10 +152,15 @@ class CallStates:
         return state
 
     def _has_drawn(self) -> bool:
-        if self._python is None:                # at the first call: NumPy may load `numpy.random` for it, 10 ms
-            self._python = random_states.PythonRandom(random_states.global_generator('random'))
-            self._numpy = random_states.NumPyRandom(random_states.global_generator('numpy.random'))
+        self.look_up_generators()
         return bool(self._python.mark() != self._python_mark or self._numpy.mark() != self._numpy_mark)
+
+    def look_up_generators(self) -> None:
+        """Look up the generators of Python and NumPy, if it has not been done: NumPy may load `numpy.random` for it, 10 ms."""
+        if self._python is None:
+            self._numpy = random_states.NumPyRandom(random_states.global_generator('numpy.random'))
+            # The last: other threads take both for looked up.
+            self._python = random_states.PythonRandom(random_states.global_generator('random'))
 
     def _take_generators(self, host: Host) -> None:
         marks = self._python.mark(), self._numpy.mark(), host.op_draws
