@@ -156,7 +156,7 @@ class CallStates:
         return bool(self._python.mark() != self._python_mark or self._numpy.mark() != self._numpy_mark)
 
     def look_up_generators(self) -> None:
-        """Look up the generators of Python and NumPy, if it has not been done: NumPy may load `numpy.random` for it, 10 ms."""
+        """Look up the generators of Python and NumPy, once: NumPy may load `numpy.random` for it, 10 ms."""
         if self._python is None:
             self._numpy = random_states.NumPyRandom(random_states.global_generator('numpy.random'))
             # The last: other threads take both for looked up.
