@@ -15,6 +15,8 @@ import numpy as np
 
 NOT_KNOWN = 'not known'
 """Text of front ends for such a value, before the reason."""
+NOT_COMPUTED = 'not computed yet'
+"""Reason of a value that will be there later, and that nothing can write to: it may be read after a call that has got it."""
 
 
 @dataclass(frozen=True, slots=True)

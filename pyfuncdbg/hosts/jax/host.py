@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueNotKnown
+from pyfuncdbg.hooks.value_placeholders import NOT_COMPUTED, UnknownValue, ValueNotKnown
 from pyfuncdbg.hosts.interception.framework_host import FrameworkHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
-NOT_COMPUTED, TRACED = 'not computed yet', 'a tracer, which has no value'
+TRACED = 'a tracer, which has no value'
 DELETED = 'deleted, as what a donated argument got'
 
 

@@ -1,6 +1,7 @@
 """What a recorder queues of a call, whatever the values are and whatever came before."""
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import weakref
@@ -12,13 +13,16 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as npst
-from plain_host import HOST, new_run
+from plain_host import HOST, PlainHost, new_run
 
 from pyfuncdbg.hooks.call import CallSite, new_call
+from pyfuncdbg.hooks.chain import invoke
+from pyfuncdbg.hooks.value_placeholders import NOT_COMPUTED, UnknownValue, ValueNotKnown
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshot
+from pyfuncdbg.observers.record.trace import Trace
 
 DTYPES = [np.dtype(name) for name in ('?', 'i1', 'f4', '>f4', 'f8', 'c16', 'M8[ns]', 'S3', 'U2', 'i4,f8')]
 WAYS: list[Callable[[np.ndarray], np.ndarray]] = [
@@ -150,3 +154,31 @@ def test_what_a_type_holds_dies_with_its_arrays() -> None:
         del held, value, call
     gc.collect()
     assert not alive
+
+
+@pytest.mark.parametrize(('reason', 'is_read'), [(NOT_COMPUTED, True), ('without elements', False)])
+@pytest.mark.parametrize('fails', [False, True])
+def test_an_input_that_is_computed_during_the_call_is_read_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                                    reason: str, is_read: bool, fails: bool) -> None:
+    """One that has got its elements in another way was none before the call, and is none in its record."""
+    class Later:
+        elements: np.ndarray | None = None
+
+    def to_numpy(self: Any, value: Any) -> np.ndarray:
+        if isinstance(value, Later) and value.elements is None:
+            raise ValueNotKnown(UnknownValue(np.dtype('f4'), (2,), reason))
+        return np.asarray(value.elements if isinstance(value, Later) else value)
+    monkeypatch.setattr(PlainHost, 'to_numpy', to_numpy)
+
+    def compute(value: Later) -> list[Any]:
+        value.elements = np.array([1, 2], 'f4')
+        if fails:
+            raise ZeroDivisionError
+        return [value.elements]
+    site = CallSite('f', 'PyFunc', 'python', HOST, function=compute)
+    with Recorder(tmp_path / 'trace', capture='off'), contextlib.suppress(ZeroDivisionError):
+        invoke(site, compute, new_run(), [Later()])
+    with Trace.open(tmp_path / 'trace') as trace:
+        ((tensor,),) = [call.inputs for call in trace.calls()]
+    assert (tensor.dtype, tensor.shape, tensor.note) == ('float32', (2,), '' if is_read else f'not known: {reason}')
+    assert not is_read or tensor.to_numpy().tolist() == [1, 2]

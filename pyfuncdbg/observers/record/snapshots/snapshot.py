@@ -16,7 +16,7 @@ import numpy as np
 from numpy import int64, ndarray
 
 from pyfuncdbg.hooks.host import COPIERS, READERS, SUMMARIES, Host
-from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN, UnknownValue, ValueNotKnown, ValueSummary
+from pyfuncdbg.hooks.value_placeholders import NOT_COMPUTED, NOT_KNOWN, UnknownValue, ValueNotKnown, ValueSummary
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
@@ -32,6 +32,8 @@ SCALARS |= {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 
 OVER_BUDGET = 'over budget'
 """Note of a tensor that was to be kept but did not fit."""
+
+_LATE = f'{NOT_KNOWN}: {NOT_COMPUTED}'
 
 LARGEST = 1 << 30
 """Bytes of the largest tensor that can be kept in full."""
@@ -381,6 +383,8 @@ class Snapshots:
     def note_changes(self, snapshots: list[Taken], values: Sequence[Any], host: Host) -> None:
         """Note after the call what its inputs hold now, so that the writer can tell whether they were written to.
 
+        What was not computed before the call is taken now.
+
         Args:
             snapshots: Of the inputs, taken before the call.
             values: The inputs.
@@ -396,7 +400,10 @@ class Snapshots:
                 if value.tobytes() != (data := before.tobytes()):
                     snapshots[place] = before.dtype, (), data, True
             elif type(before) is Snapshot:
-                self._note_change(before, value, host)
+                if before.note == _LATE:        # the function has waited for it, mostly
+                    snapshots[place] = self.take(value, host)
+                else:
+                    self._note_change(before, value, host)
 
     def _note_change(self, before: Snapshot, value: Any, host: Host) -> None:
         description = before.described if before.data is None and not before.owner else None
