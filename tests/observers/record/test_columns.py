@@ -31,6 +31,22 @@ def test_columns_of_several_records_come_back_in_their_order(records: list[list[
     assert columns.unpack(packed, [len(numbers) for numbers in records]).tolist() == list(chain.from_iterable(records))
 
 
+@given(_NUMBERS, st.integers(1, 3))
+def test_compiled_and_numpy_pack_alike(numbers: list[int], stride: int) -> None:
+    forms: list[list[int] | tuple[int, ...] | np.ndarray] = [numbers, tuple(numbers), np.repeat(numbers, stride)[::stride]]
+    compiled = [columns.pack(form) for form in forms]
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(columns, '_pack_list', None)
+        monkeypatch.setattr(columns, '_pack_array', None)
+        assert compiled == [columns.pack(form) for form in forms]
+
+
+@pytest.mark.parametrize('column', [[1 << 63], [0, -1 << 64], []])
+def test_a_column_that_does_not_fit_is_refused(column: list[int]) -> None:
+    with pytest.raises((OverflowError, ValueError)):
+        columns.pack(column)
+
+
 @pytest.mark.parametrize(('column', 'why'), [
     ('abc', 'wrong column'), ([0, 0], 'wrong column'), ([0, 3, b'abc'], 'wrong column'), ([0.0, 0, b''], 'wrong column'),
     ([True, 0, b''], 'wrong column'), ([0, True, b'a'], 'wrong column'), ([0, '1', b'a'], 'wrong column'),

@@ -5,10 +5,22 @@ of many records together: NumPy costs as much for a column of 512 numbers as for
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+_pack_list: Callable[[Sequence[int]], list[Any]] | None
+_pack_array: Callable[[np.ndarray], list[Any]] | None
+try:
+    if sys.byteorder != 'little':
+        raise ImportError
+    from pyfuncdbg.observers.record.log import packed_column  # type: ignore[attr-defined,unused-ignore]
+except ImportError:                             # no C compiler
+    _pack_list = _pack_array = None
+else:
+    _pack_list, _pack_array = packed_column.pack_list, packed_column.pack_array
 
 Packed = list[Any]
 """[least, width, differences]: as many little-endian unsigned integers of so many bytes as there are numbers; a constant
@@ -30,6 +42,10 @@ def pack(column: Sequence[int] | np.ndarray) -> Packed:
     Returns:
         The packed column.
     """
+    if _pack_array is not None and type(column) is np.ndarray:
+        return _pack_array(column if column.dtype == np.int64 else column.astype(np.int64))
+    if _pack_list is not None:
+        return _pack_list(column)
     numbers = np.array(column, np.int64)
     least = int(numbers.min())
     differences = (numbers - least).view(np.uint64)
