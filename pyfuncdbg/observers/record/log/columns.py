@@ -42,9 +42,9 @@ def pack(column: Sequence[int] | np.ndarray) -> Packed:
     Returns:
         The packed column.
     """
-    if _pack_array is not None and type(column) is np.ndarray:
+    if _pack_array is not None and isinstance(column, np.ndarray):
         return _pack_array(column if column.dtype == np.int64 else column.astype(np.int64))
-    if _pack_list is not None:
+    if _pack_list is not None and not isinstance(column, np.ndarray):
         return _pack_list(column)
     numbers = np.array(column, np.int64)
     least = int(numbers.min())

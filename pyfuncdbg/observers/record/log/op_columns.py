@@ -1,3 +1,4 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Runs of ops as records of calls: the numbers and the values of hundreds of ops as columns.
 
 `QueuedOps` is what `op_recorder` queues, on the thread of the ops; the writer encodes several together. Nothing here lives
@@ -75,8 +76,16 @@ class LargeRows:
 
 
 large_rows = LargeRows()
-_SOLE = 3
-"""What `sys.getrefcount` gives for an element that only its list and the loop over it refer to."""
+
+
+def _references(values: list[Any]) -> int:
+    for value in values:
+        return sys.getrefcount(value)
+    return 0
+
+
+_SOLE = _references([object()])
+"""What `sys.getrefcount` gives for an element that only its list and the loop over it refer to; less where compiled."""
 
 
 class QueuedOps:
@@ -273,13 +282,13 @@ class _EncodedValues:
         arrays: list[np.ndarray] = []
         limits: list[int] = []
         notes: list[str] = []
-        known: dict[tuple[int, int], int] = {}      # a constant is a value of every run
+        ranks_by_limit: dict[int, dict[int, int]] = {}      # a constant is a value of every run
         for ops in queued:
+            known = ranks_by_limit.setdefault(ops.limit, {})
             for value in ops.batch.values:
                 if type(value) is np.ndarray:
                     codes.append(COLUMNED)
-                    key = id(value), ops.limit
-                    rank = known.setdefault(key, len(arrays))
+                    rank = known.setdefault(id(value), len(arrays))
                     ranks.append(rank)
                     if rank < len(arrays):
                         continue
@@ -321,6 +330,8 @@ class _EncodedValues:
 
 def _rows_of(arrays: list[np.ndarray]) -> np.ndarray:
     """As `rows_of`; large arrays that are still in the queue are summarised once."""
+    if max([array.nbytes for array in arrays], default=0) <= _LARGE:
+        return rows_of(arrays)
     found = [large_rows.find(array) if array.nbytes > _LARGE else None for array in arrays]
     fresh = [place for place, row in enumerate(found) if row is None]
     rows = np.zeros(len(arrays), ROW)
@@ -338,10 +349,17 @@ def _fill(into: ValueList, arrays: list[np.ndarray], limits: list[int], notes: l
     """Put arrays into columns, and the bytes of those that are kept into a store; whether each has a NaN or infinity."""
     tested: list[int] = []
     summarized: list[int] = []
-    for place, (array, limit, note) in enumerate(zip(arrays, limits, notes, strict=True)):
+    dtype, name, shape = None, '', ()
+    for place in range(len(arrays)):
+        array, limit, note = arrays[place], limits[place], notes[place]
         nbytes, where = array.nbytes, None
-        into.dtypes.append(dtype_name(array.dtype))
-        into.shapes.append(array.shape)
+        if array.dtype is not dtype:            # most are as the one before
+            dtype = array.dtype
+            name = dtype_name(dtype)
+        if array.shape != shape:
+            shape = array.shape
+        into.dtypes.append(name)
+        into.shapes.append(shape)
         if limit >= nbytes:
             where = store.place_array(array)
             note = '' if where is not None else OVER_BUDGET
@@ -364,7 +382,5 @@ def _fill(into: ValueList, arrays: list[np.ndarray], limits: list[int], notes: l
     rows = _rows_of([arrays[place] for place in summarized])
     for place, count in zip(summarized, (rows['nan'] + rows['neg_inf'] + rows['pos_inf']).tolist(), strict=True):
         bad[place] = count > 0
-    order = np.argsort(summarized)
-    order = order[rows['size'][order] >= 0]
-    into.summarized, into.rows = [summarized[rank] for rank in order.tolist()], rows[order]
+    into.take_statistics(summarized, rows)
     return bad

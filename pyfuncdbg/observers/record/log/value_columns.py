@@ -52,6 +52,19 @@ class ValueList:
         self.summarized: list[int] = []
         self.rows = np.zeros(0, ROW)
 
+    def take_statistics(self, places: list[int], rows: np.ndarray) -> None:
+        """Take the statistics of values, without those of a value that another thread was writing to.
+
+        Args:
+            places: Of the values.
+            rows: One for each.
+        """
+        self.summarized, self.rows = places, rows
+        if places != sorted(places) or (rows['size'] < 0).any():
+            order = np.argsort(places)
+            order = order[rows['size'][order] >= 0]
+            self.summarized, self.rows = [places[rank] for rank in order.tolist()], rows[order]
+
     def encode(self) -> list[Any]:
         """Encode them.
 
@@ -76,7 +89,12 @@ class ValueList:
 def _table(items: Sequence[Any]) -> tuple[list[Any], columns.Packed]:
     """The different items, and for each the number of its own."""
     numbers: dict[Any, int] = {}
-    column = [numbers.setdefault(item, len(numbers)) for item in items]
+    column: list[int] = []
+    last, number = None, 0
+    for item in items:
+        if item is not last:                    # most are as the one before
+            last, number = item, numbers.setdefault(item, len(numbers))
+        column.append(number)
     return list(numbers), columns.pack(column)
 
 

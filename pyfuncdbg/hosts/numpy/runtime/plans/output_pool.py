@@ -55,9 +55,16 @@ def recycle(values: list[Any]) -> None:
         for arrays in list(_unused.values()):
             arrays.clear()
         return
+    dtype: np.dtype[Any] | None = None
+    shape: tuple[int, ...] = ()
+    same: deque[np.ndarray] | None = None
+    most = 0
     while values:
         value = values.pop()
         if type(value) is np.ndarray and value.base is None and sys.getrefcount(value) <= _SOLE:
-            same = _unused.get((value.dtype, value.shape))
-            if same is not None and len(same) < min(max(_FEWEST, _IDLE // max(value.nbytes, 1)), _MOST):
+            if value.dtype is not dtype or value.shape != shape:        # most are as the one before
+                dtype, shape = value.dtype, value.shape
+                same = _unused.get((dtype, shape))
+                most = min(max(_FEWEST, _IDLE // max(value.nbytes, 1)), _MOST)
+            if same is not None and len(same) < most:
                 same.append(value)
