@@ -1,16 +1,14 @@
-"""What `health --line` costs a call: `python tests/benchmarks/bench_line_tracer.py`.
-
-Line by line through a function of 20 lines with arrays, against the plain call, and against PySnooper where it is installed.
-"""
+"""What `health --line` costs a call: line by line through 20 lines with arrays, against the plain call and PySnooper."""
 from __future__ import annotations
 
 import importlib
 import io
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timing import Result, measured, table
+from measurement import Row, Side, Target
 
 from pyfuncdbg.observers.debug.numerics.nan_line_tracer import LineTracer
 
@@ -39,7 +37,7 @@ def layer(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return result  # noqa: RET504
 
 
-def results() -> Iterator[Result]:
+def rows(folder: Path) -> Iterator[Row]:
     for size in (32, 256):
         x, w = np.random.default_rng(1).normal(size=(2, size, size))
 
@@ -48,18 +46,15 @@ def results() -> Iterator[Result]:
 
         def traced(x: Any = x, w: Any = w) -> object:
             return LineTracer(np.asarray).run(lambda: layer(x, w))
-        yield measured(f'20 lines, {size}x{size}, line by line, against the plain call', traced, plain, '<= 60x the time',
-                       faster=False, seconds=1.5)
-        try:
-            pysnooper = importlib.import_module('pysnooper')
-        except ImportError:
-            continue
-        snooped = pysnooper.snoop(io.StringIO())(layer)
 
-        def peer(x: Any = x, w: Any = w, snooped: Any = snooped) -> object:
-            return snooped(x, w)
-        yield measured(f'20 lines, {size}x{size}, line by line, against PySnooper', traced, peer, '-', seconds=1.5)
-
-
-if __name__ == '__main__':
-    print(table(list(results())))
+        def snooped(x: Any = x, w: Any = w) -> Side | None:
+            try:
+                pysnooper = importlib.import_module('pysnooper')
+            except ImportError:
+                return None
+            peer = pysnooper.snoop(io.StringIO())(layer)
+            return Side('PySnooper', lambda: peer(x, w))
+        ours = Side('health --line', traced)
+        yield Row(f'20 lines with arrays of {size}x{size}, line by line', lambda o=ours, p=plain: (o, Side('plain call', p)),  # type: ignore[misc]
+                  Target('time', 60), same=False)
+        yield Row(f'the same lines, {size}x{size}', lambda o=ours, s=snooped: (o, s()), kind='faster', same=False)  # type: ignore[misc]

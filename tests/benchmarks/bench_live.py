@@ -1,20 +1,18 @@
-"""What `pyfuncdbg run --live` costs the program: `python tests/benchmarks/bench_live.py`.
+"""What `pyfuncdbg run --live` costs the program.
 
 The same script plainly, recorded, and under the live view in a terminal of its own, in turn; it measures its own loop.
 """
 from __future__ import annotations
 
 import os
-import statistics
 import sys
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
-from timing import Result, table
+from measurement import REPORTED, Row, Side
 
 ROOT = Path(__file__).resolve().parents[2]
-REPEATS = 5
 CALLS = 20_000
 SCRIPT = f'''
 import sys, time
@@ -50,27 +48,18 @@ def took(folder: Path, *words: str) -> dict[str, float]:
     return {line.split()[1]: float(line.split()[2]) for line in (folder / 'took').read_text().splitlines()}
 
 
-def main() -> None:
-    """Print the ratios."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / 'script.py').write_text(SCRIPT)
-        found: dict[str, list[dict[str, float]]] = {'plain': [], 'recorded': [], 'live': []}
-        run = ('-m', 'pyfuncdbg', 'run')
-        for turn in range(REPEATS):
-            found['plain'].append(took(folder))
-            found['recorded'].append(took(folder, *run, '--record', f'{turn}.pfd'))
-            found['live'].append(took(folder, *run, '--live', '--record', f'live-{turn}.pfd'))
-    median = {level: {part: statistics.median(one[part] for one in times) for part in ('hot', 'usual')}
-              for level, times in found.items()}
-    results = []
+def rows(folder: Path) -> Iterator[Row]:
+    (folder / 'script.py').write_text(SCRIPT)
+    turns = iter(range(1_000_000))
+
+    def side(name: str, part: str, calls: int) -> Side:
+        def work() -> float:
+            words = {'plain': (), 'recorded': ('-m', 'pyfuncdbg', 'run', '--record', f'{next(turns)}.pfd'),
+                     '--live': ('-m', 'pyfuncdbg', 'run', '--live', '--record', f'{next(turns)}.pfd')}[name]
+            return took(folder, *words)[part] / calls * 1e6
+        return Side(name, work)
     for part, calls in (('hot', CALLS), ('usual', CALLS // 50)):
-        for level, peer in (('recorded', 'plain'), ('live', 'plain'), ('live', 'recorded')):
-            ours, theirs = median[level][part], median[peer][part]
-            results.append(Result(f'{part}: {level} against {peer}', ours / calls * 1e6, theirs / calls * 1e6, '',
-                                  f'{ours / theirs:.2f}x the time'))
-    print(table(results))
-
-
-if __name__ == '__main__':
-    main()
+        for ours, peer in (('recorded', 'plain'), ('--live', 'plain'), ('--live', 'recorded')):
+            yield Row(f'{part} loop, {ours} against {peer}',
+                      lambda ours=ours, peer=peer, part=part, calls=calls: (  # type: ignore[misc]
+                          side(ours, part, calls), side(peer, part, calls)), clock=REPORTED)

@@ -1,14 +1,9 @@
-"""The runtime against TensorFlow (if installed) and NumPy by hand: `python tests/benchmarks/bench_runtime.py`.
-
-Prints one line for each target, with the ratio measured in this run. Asserts nothing: these machines are shared.
-"""
+"""The runtime against TensorFlow, where it is installed, and NumPy by hand."""
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
@@ -16,7 +11,8 @@ os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')      # NumPy reads it when it is loaded; more threads wait for each other
 
 import numpy as np
-from timing import Result, Work, measured, table
+from cost_curves import Curve
+from measurement import Row, Side, Target, Work
 
 from pyfuncdbg import tf as ours
 from pyfuncdbg.hooks.output import numpy_errstate
@@ -161,44 +157,36 @@ def mixed(direct: bool) -> Work:
     return lambda: session.run(y, feeds)
 
 
-def imports() -> Result:
-    environment = {name: value for name, value in os.environ.items() if name != 'PYTHONDONTWRITEBYTECODE'}
-
-    def seconds(statement: str) -> float:
-        best = float('inf')
-        for _ in range(5):
-            start = time.perf_counter()
-            subprocess.run([sys.executable, '-c', statement], check=True, env=environment)
-            best = min(best, time.perf_counter() - start)
-        return best * 1e6
-    bare = seconds('pass')
-    mine, numpy = seconds('import pyfuncdbg.tf') - bare, seconds('import numpy') - bare
-    return Result('import pyfuncdbg.tf against NumPy', mine, numpy, '<= 1.5x the time', f'{mine / numpy:.2f}x the time')
+def _row(name: str, work: Callable[[Any], Work], times: float, **options: Any) -> Row:
+    """Ours against TensorFlow."""
+    def build() -> tuple[Side, Side | None]:
+        return Side('pyfuncdbg', work(ours)), None if theirs is None else Side('TensorFlow', work(theirs))
+    return Row(name, build, Target('faster', times), **options)
 
 
-def results() -> Iterator[Result]:
-    def against(build: Any) -> tuple[Work, Work | None]:
-        return in_graph(ours, build), None if theirs is None else in_graph(theirs, build)
+def rows(folder: Path) -> Iterator[Row]:
+    def graph(build: Any) -> Callable[[Any], Work]:
+        return lambda tf: in_graph(tf, build)
 
-    yield measured('Session.run -> py_func, scalar', *against(py_func), '15x faster')
-    yield measured('eager py_function', lambda: ours.py_function(np.sinh, [1.0], ours.float32),
-                   None if theirs is None else lambda: theirs.py_function(np.sinh, [1.0], theirs.float32), '100x faster')
-    yield measured('100-op scalar chain', *against(chain(100, None)), '10x faster')
-    yield measured('10,000-op scalar chain', *against(chain(10_000, None)), '3x faster')
-    yield measured('100 ops on 1,000 elements', *against(chain(100, 1000)), '2.5x faster')
-    yield measured('eager tape, 50 ops forward and back', eager_tape(ours), None if theirs is None else eager_tape(theirs),
-                   '25x faster')
-    yield measured('gradients of an MLP 784-128-10, batch 32', *against(network), '1.5x faster')
-    yield measured('while_loop, 1,000 iterations of scalars', *against(loop(1000)), 'faster')
-    yield measured('while_loop, 100 Python calls', *against(loop(100, python=True)), 'faster')
-    yield measured('gradient of a while_loop, 100 iterations', *against(slope_of_loop), 'faster')
-    yield measured('plan of 100 ops against NumPy by hand', plan_alone(100), by_hand(100), '<= 1.1x the time', faster=False)
-    yield measured('100 ops, 10 of them Python calls, against no hooks', mixed(False), mixed(True), '<= 1.02x the time',
-                   faster=False, seconds=3)
-    yield imports()
+    yield _row('Session.run of a py_func, scalar', graph(py_func), 15, per='run')
+    yield _row('eager py_function', lambda tf: lambda: tf.py_function(np.sinh, [1.0], tf.float32), 100)
+    yield _row('100-op scalar chain', graph(chain(100, None)), 10, per='run')
+    yield _row('10,000-op scalar chain', graph(chain(10_000, None)), 3, per='run')
+    yield _row('100 ops on 1,000 elements', graph(chain(100, 1000)), 2.5, per='run')
+    yield _row('eager tape, 50 ops forward and back', eager_tape, 15, per='step')
+    yield _row('gradients of an MLP 784-128-10, batch 32', graph(network), 1, per='run')
+    yield _row('while_loop, 1,000 iterations of scalars', graph(loop(1000)), 1, per='run')
+    yield _row('while_loop, 100 Python calls', graph(loop(100, python=True)), 1, per='run')
+    yield _row('gradient of a while_loop, 100 iterations', graph(slope_of_loop), 1, per='run')
+    yield Row('plan of 100 ops', lambda: (Side('pyfuncdbg', plan_alone(100)), Side('NumPy by hand', by_hand(100))),
+              Target('time', 1.1), per='run', same=False)
+    yield Row('100 ops, 10 of them Python calls, no hook installed',
+              lambda: (Side('pyfuncdbg', mixed(False)), Side('no hooks at all', mixed(True))), Target('time', 1.02),
+              per='run', seconds=3)
 
 
-if __name__ == '__main__':
-    print(f'NumPy {np.__version__}, TensorFlow {"not installed" if theirs is None else theirs.__version__}, '
-          f'Python {sys.version.split()[0]}')
-    print(table(list(results())))
+def curves(folder: Path) -> Iterator[Curve]:
+    yield Curve('A run of a chain of adds', 'ops', (10, 100, 1_000, 10_000),
+                lambda count: _row('', lambda tf: in_graph(tf, chain(count, None)), 1, per='run'))
+    yield Curve('A run of 100 adds', 'elements of each tensor', (1, 100, 10_000, 1_000_000),
+                lambda size: _row('', lambda tf: in_graph(tf, chain(100, size)), 1, per='run'))

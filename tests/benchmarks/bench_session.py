@@ -1,14 +1,13 @@
-"""What a DebugSession costs where it does not stop: `python tests/benchmarks/bench_session.py`.
-
-Each against the same runs of the plain session: after quit, switched off, `run -n` at each card, and `run -t` in between.
-"""
+"""What a DebugSession costs where it does not stop, against the same runs of the plain session."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timing import Result, Work, measured, table
+from measurement import Around, Row, Side, Target, Work
 
 import pyfuncdbg
 from pyfuncdbg import tf
@@ -53,34 +52,45 @@ def series(session: Any, y: Any, feeds: Any) -> Work:
     return call
 
 
-def results() -> Iterator[Result]:
+def rows(folder: Path) -> Iterator[Row]:
     plain, y, feeds = chain()
-    session = pyfuncdbg.DebugSession(plain, ui='none')
-    debugger.leave()
-    yield measured(f'{SERIES} runs after quit', series(session, y, feeds), series(plain, y, feeds), '1.0', faster=False)
-    session = pyfuncdbg.DebugSession(plain, ui='none')
-    session.debugging = False
-    yield measured(f'{SERIES} runs, switched off', series(session, y, feeds), series(plain, y, feeds), '1.0', faster=False)
-    for name, order in (('run -n at each card', RunOrder(plain=True)), ('run -t, no card', RunOrder(times=10**9))):
-        front_end = Saying(order)
-        debugger.broker.add(front_end)
-        session = pyfuncdbg.DebugSession(plain)
-        yield measured(f'{SERIES} runs, {name}', watched(session, series(session, y, feeds)), series(plain, y, feeds), '-',
-                       faster=False)
-        debugger.broker.remove(front_end)
+
+    def build(session: Any, around: Around) -> tuple[Side, Side]:
+        return Side('DebugSession', series(session, y, feeds), around), Side('plain session', series(plain, y, feeds))
+
+    def left() -> tuple[Side, Side]:
+        session = pyfuncdbg.DebugSession(plain, ui='none')
         debugger.leave()
+        return build(session, nullcontext)
+
+    def switched_off() -> tuple[Side, Side]:
+        session = pyfuncdbg.DebugSession(plain, ui='none')
+        session.debugging = False
+        return build(session, nullcontext)
+
+    def ordered(order: RunOrder) -> Callable[[], tuple[Side, Side]]:
+        def make() -> tuple[Side, Side]:
+            session = pyfuncdbg.DebugSession(plain)
+            return build(session, lambda: debugged(session, order))
+        return make
+
+    for name, make, target in (('after quit', left, Target('time', 1.05)),
+                               ('switched off', switched_off, Target('time', 1.05)),
+                               ('`run -t 200`', ordered(RunOrder(times=10**9)), Target('time', 2)),
+                               ('`run -n` at each card', ordered(RunOrder(plain=True)), None)):
+        yield Row(f'DebugSession, {name}', make, target, per='run', calls=SERIES, series=1, seconds=2)
+
+
+@contextmanager
+def debugged(session: Any, order: RunOrder) -> Iterator[None]:
+    """With the debugger on for these runs only: the peer runs without."""
+    front_end = Saying(order)
+    debugger.broker.add(front_end)
+    session.debugging = True
+    try:
+        yield
+    finally:
+        debugger.leave()
+        debugger.broker.remove(front_end)
         for recorder in recorders():
             recorder.stop()
-
-
-def watched(session: Any, work: Work) -> Work:
-    """With the debugger on for these runs only: the peer runs without."""
-    def call() -> None:
-        session.debugging = True
-        work()
-        debugger.leave()
-    return call
-
-
-if __name__ == '__main__':
-    print(table(list(results())))

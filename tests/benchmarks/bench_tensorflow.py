@@ -1,21 +1,20 @@
-"""What attaching to the real TensorFlow costs: `python tests/benchmarks/bench_tensorflow.py`, where TensorFlow is installed.
+"""What attaching to the real TensorFlow costs, where it is installed.
 
 Each way of calling a Python function, against itself without us: attached with nobody watching, with a breakpoint elsewhere,
-and recorded. Names of ways are arguments: `bench_tensorflow.py Session Dataset` measures those alone.
+and recorded. Then `--ops`, with TensorFlow's own debugger beside it.
 """
 from __future__ import annotations
 
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from timing import Result, Work, table
+from measurement import PROCESS, WALL, Around, Row, Side, Target, Work
 
 import pyfuncdbg
 from pyfuncdbg.observers.debug.debugger import debugger
@@ -23,7 +22,6 @@ from pyfuncdbg.observers.record.recorder import Recorder
 
 SERIES = 60
 """Calls after which the next state has its turn: the clock of a processor changes, and with it all times."""
-ROUNDS = 40
 DATASET = 2000
 
 
@@ -103,22 +101,21 @@ def keras_epochs() -> Work:
     return lambda: model.fit(data, epochs=2, verbose=0)
 
 
-def ways() -> Iterator[tuple[str, Work, int, int]]:
-    """Name, one piece of work, how many pieces make a series, and how many calls a piece is."""
+def ways() -> Iterator[tuple[str, Callable[[], Work], int, int]]:
+    """Name, what makes one piece of work, how many pieces make a series, and how many calls a piece is."""
     scalar, image = np.float32(1), np.ones((64, 64), np.float32)
-    yield 'py_function alone, 64x64', alone(tf.py_function, image), SERIES, 1
-    yield 'numpy_function alone, 64x64', alone(tf.numpy_function, image), SERIES, 1
-    for threads, where in ((-1, "caller's thread"), (0, 'threads')):
-        yield f'Session on {where}, py_func, scalar', session(scalar, threads), SERIES, 1
-        yield f'Session on {where}, py_func, 64x64', session(image, threads), SERIES, 1
-    yield 'tf.function, py_function, scalar', traced(tf.py_function, scalar), SERIES, 1
-    yield 'tf.function, py_function, 64x64', traced(tf.py_function, image), SERIES, 1
-    yield 'tf.function, numpy_function, scalar', traced(tf.numpy_function, scalar), SERIES, 1
+    for op, name in ((tf.py_function, 'py_function'), (tf.numpy_function, 'numpy_function')):
+        yield f'{name} alone, 64x64', partial(alone, op, image), SERIES, 1
+    for value, name in ((scalar, 'scalar'), (image, '64x64')):
+        yield f"Session on the caller's thread, py_func, {name}", partial(session, value, -1), SERIES, 1
+        yield f'Session on threads, py_func, {name}', partial(session, value, 0), SERIES, 1
+        yield f'tf.function, py_function, {name}', partial(traced, tf.py_function, value), SERIES, 1
+    yield 'tf.function, numpy_function, scalar', partial(traced, tf.numpy_function, scalar), SERIES, 1
     for at_once in (1, 4):
-        yield f'Dataset.map, {at_once} at once, {DATASET} x numpy_function', dataset(at_once), 1, DATASET
-    yield 'Keras, 2 epochs of 1797 digits', keras_epochs(), 1, 2 * 1797
-    yield 'eager py_function, scalar', lambda: tf.py_function(add, [scalar], tf.float32), SERIES, 1
-    yield 'eager numpy_function, scalar', lambda: tf.numpy_function(add, [scalar], tf.float32), SERIES, 1
+        yield f'Dataset.map, {at_once} at once, {DATASET} x numpy_function', partial(dataset, at_once), 1, DATASET
+    yield 'Keras, 2 epochs of 1797 digits', keras_epochs, 1, 2 * 1797
+    yield 'eager py_function, scalar', lambda: lambda: tf.py_function(add, [scalar], tf.float32), SERIES, 1
+    yield 'eager numpy_function, scalar', lambda: lambda: tf.numpy_function(add, [scalar], tf.float32), SERIES, 1
 
 
 @contextmanager
@@ -133,65 +130,66 @@ def breakpoint_elsewhere() -> Iterator[None]:
             debugger.leave()
 
 
-def recorded(folder: Path) -> Callable[[], AbstractContextManager[Any]]:
-    numbers = iter(range(1_000_000))
-
+def recorded(folder: Path, **options: Any) -> Around:
     @contextmanager
     def state() -> Iterator[None]:
-        with pyfuncdbg.attach('tensorflow'), Recorder(folder / f'{next(numbers)}.pfd', budget=2 << 30):
+        with tempfile.TemporaryDirectory(dir=folder) as place, pyfuncdbg.attach('tensorflow'), Recorder(
+                Path(place) / 't.pfd', budget=2 << 30, **options):
             yield
     return state
 
 
-States = dict[str, Callable[[], AbstractContextManager[Any]]]
+TARGETS = {'attached': Target('time', 1.02), 'breakpoint elsewhere': Target('adds', 3), 'recorded': Target('time', 1.1)}
 
 
-def best(work: Work, states: States, count: int, rounds: int) -> dict[str, tuple[float, float]]:
-    """Microseconds of one piece of work in each state: of the usual one, and on the average, in which the turns of the
-    thread that writes the log, garbage collections and the like are. The lower quartile of many short series, in turn.
+def rows(folder: Path) -> Iterator[Row]:
+    states: dict[str, Around] = {'attached': lambda: pyfuncdbg.attach('tensorflow'),
+                                 'breakpoint elsewhere': breakpoint_elsewhere, 'recorded': recorded(folder)}
 
-    What it takes to enter a state, and the first calls in it, do not count: that happens once in a program.
-    """
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in states}
-    clock = time.perf_counter_ns if count > 1 else time.process_time_ns
-    for _ in range(rounds):
-        for name, state in states.items():
-            with state():
-                for _ in range(3 if count > 1 else 1):
-                    work()
-                times = []
-                begin = clock()
-                for _ in range(count):
-                    start = clock()
-                    work()
-                    times.append(clock() - start)
-                mean = (clock() - begin) / count
-                found[name].append((sorted(times)[count // 2] / 1e3, mean / 1e3))
-    return {name: (_quartile([usual for usual, _ in series]), _quartile([mean for _, mean in series]))
-            for name, series in found.items()}
+    def sides(way: Callable[[], Work], state: str) -> tuple[Side, Side]:
+        work = way()
+        return Side(state, work, _warm(states[state], work)), Side('TensorFlow alone', work, _warm(nullcontext, work))
+
+    for name, way, series, calls in ways():
+        for state, target in TARGETS.items():
+            yield Row(f'TensorFlow: {name}, {state}', partial(sides, way, state), target, calls=calls, series=series,
+                      clock=WALL if series > 1 else PROCESS, same=False, seconds=1.5)
+    yield from op_rows(folder)
 
 
-def _quartile(values: list[float]) -> float:
-    return sorted(values)[len(values) // 4]
+def _warm(state: Around, work: Work) -> Around:
+    """What it takes to enter a state, and the first calls in it, do not count: that happens once in a program."""
+    @contextmanager
+    def around() -> Iterator[None]:
+        with state():
+            for _ in range(3):
+                work()
+            yield
+    return around
 
 
-TARGETS = {'attached': '<= 1.02x the time', 'breakpoint elsewhere': '<= 3 µs more', 'recorded': '<= 1.1x the time'}
+def op_rows(folder: Path) -> Iterator[Row]:
+    """100 small ops of a traced function, each recorded; and by TensorFlow's own debugger, which keeps no values."""
+    def work() -> Work:
+        def chain(x: Any) -> Any:
+            for _ in range(100):
+                x = tf.tanh(x)              # TensorFlow folds adds of constants
+            return x
+        function, value = tf.function(chain), tf.constant(np.ones((8, 8), np.float32))
+        return lambda: function(value).numpy()
 
+    def sides(**options: Any) -> tuple[Side, Side]:
+        recording, state = work(), recorded(folder, ops=True, **options)
+        return Side('--ops', recording, _warm(state, recording)), Side('TensorFlow alone', work())
 
-def results(folder: Path, wanted: list[str]) -> Iterator[Result]:
-    states: States = {'plain': nullcontext, 'attached': pyfuncdbg.attach, 'breakpoint elsewhere': breakpoint_elsewhere,
-                      'recorded': recorded(folder)}
-    for name, work, count, calls in ways():
-        if wanted and not any(word in name for word in wanted):
-            continue
-        found = best(work, states, count, ROUNDS if count > 1 else ROUNDS // 5)
-        peer, peer_mean = (figure / calls for figure in found['plain'])
-        for what, target in TARGETS.items():
-            ours, mean = (figure / calls for figure in found[what])
-            yield Result(f'{name}: {what}', ours, peer, target,
-                         f'{ours / peer:.2f}x the time, {ours - peer:+.1f} µs (average {mean - peer_mean:+.1f})')
+    def tfdbg() -> tuple[Side, Side]:
+        """The last row: TensorFlow crashes if its debugger is switched on and off many times."""
+        alone, dumping = work(), work()
+        alone()                                 # traced before: TensorFlow's debugger changes what is traced later
+        tf.debugging.experimental.enable_dump_debug_info(str(folder / 'tfdbg'), 'FULL_HEALTH', -1)
+        return Side('tfdbg v2', dumping), Side('TensorFlow alone', alone)
 
-
-if __name__ == '__main__':
-    with tempfile.TemporaryDirectory() as folder:
-        print(table(list(results(Path(folder), sys.argv[1:]))))
+    for name, options, times in (('statistics', {'level': 'stats', 'full_limit': 0}, 4), ('values', {}, 12)):
+        yield Row(f'TensorFlow: 100 small ops with --ops, {name}', partial(sides, **options), Target('time', times),
+                  per='op', calls=100, series=5, seconds=3)
+    yield Row('TensorFlow: 100 small ops, tfdbg v2, FULL_HEALTH', tfdbg, per='op', calls=100, series=5, seconds=3)
