@@ -11,6 +11,7 @@ from pyfuncdbg.hooks.call import CallSite, Run, RunForm
 from pyfuncdbg.hooks.called_objects import CALLED_OBJECTS
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.differentiable import DIFFERENTIABLES
+from pyfuncdbg.hooks.module_structure import LEFT_OUT, MODULES, MOST, ModuleStructure, plain
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -18,6 +19,7 @@ from pyfuncdbg.hosts.torch.mode_frames import drop_added_frames
 from pyfuncdbg.hosts.torch.module_derivatives import ModuleDerivatives, forward_parameters
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import flatten
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
+from pyfuncdbg.hosts.torch.recorded_modules import structure
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -40,7 +42,8 @@ class ModuleRuns:
         self._runs = runs
         self._begin = begin
         self._parameters: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
-        self._sites: dict[str, CallSite] = {}
+        self._sites: dict[tuple[ModuleStructure, ...], CallSite] = {}
+        self._site_of: weakref.WeakKeyDictionary[Any, CallSite] = weakref.WeakKeyDictionary()
         self._derivatives = ModuleDerivatives(parts, host)
         self._forms: dict[tuple[Any, ...], RunForm] = {}
 
@@ -84,7 +87,7 @@ class ModuleRuns:
                 return output_list(original(module, *positional, **keywords))
         if not hooks.run:
             return forward(*inputs).raw  # type: ignore[attr-defined]
-        outputs = invoke(self._site(run.label), forward, run, inputs)
+        outputs = invoke(self._site(inner), forward, run, inputs)
         if type(outputs) is ResultList:
             return outputs.raw
         return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None
@@ -99,12 +102,21 @@ class ModuleRuns:
         run.form = form
         return run
 
-    def _site(self, label: str) -> CallSite:
-        site = self._sites.get(label)
+    def _site(self, module: Any) -> CallSite:
+        """The site of a module: that of all of one structure, as it was at the first call of each."""
+        site = self._site_of.get(module)
         if site is None:
-            site = self._sites[label] = CallSite(label, label, 'run', self._host,
-                                                attrs={
-                DIFFERENTIABLES: self._derivatives.of_run, CALLED_OBJECTS: self._derivatives.called})
+            modules = structure(module)
+            site = self._sites.get(modules)
+            if site is None:
+                if len(self._sites) > _MOST:
+                    self._sites.clear()
+                label = type(module).__name__
+                site = self._sites[modules] = CallSite(label, label, 'run', self._host, attrs={
+                    DIFFERENTIABLES: self._derivatives.of_run, CALLED_OBJECTS: self._derivatives.called,
+                    MODULES: plain(modules[:MOST]), LEFT_OUT: len(modules) - len(modules[:MOST])})
+            if all(member.shape is not None for one in modules for member in one.members):
+                self._site_of[module] = site
         return site
 
     def _parameters_of(self, kind: type) -> tuple[str, ...]:

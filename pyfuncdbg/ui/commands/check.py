@@ -71,7 +71,8 @@ def _check_modules(context: Context, args: argparse.Namespace) -> CheckReport:
         trace.run(args.run)                     # raises an error that lists the runs
         raise CommandError(f'run #{args.run} is no call of a module')
     if not is_of_this_process(trace):
-        raise CommandError("check repeats calls, and a finished trace holds no modules. Run the program, stop after "
+        raise CommandError("check repeats calls, and a finished trace holds no modules: ",
+                           TypedCommand(f'graph --run {runs[0].run}'), ' lists what they were. Run the program, stop after '
                            f"the call and type: {rerun_command(trace, '--break', 'SPEC')}, then 'check --module'")
     with context.progress('checking gradients, modules') as tell:
         edges, checked, total = check_functions(trace, runs[0], args.module, args.n, tell)

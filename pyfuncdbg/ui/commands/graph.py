@@ -7,10 +7,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from rich.console import RenderableType
 
+from pyfuncdbg.hooks.module_structure import LEFT_OUT, ModuleStructure, modules_of
 from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, graph_of, plan_of
 from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues
@@ -70,7 +72,19 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
         kind='op', run=run) > 0 or context.trace.info().ops
     ran = sum(row.time is not None or row.handle or row.unseen or row.possible_calls > 0 for row in rows)
     return NodeList(rows_shown, len(rows), ran, plan.label, plan.runs, ops, live, run, plan.feeds, plan.fetches,
-                    filters_of(args, 'site', 'run'), args.sort, values.run)
+                    filters_of(args, 'site', 'run'), args.sort, values.run,
+                    *_modules(context, run, args.site))
+
+
+def _modules(context: Context, run: int | None, pattern: str | None) -> tuple[tuple[ModuleStructure, ...], int]:
+    """The modules of a run whose path or class is of a pattern, and how many were not recorded."""
+    call = next(iter(context.trace.calls(kind='run', run=run)), None) if run is not None else None
+    if call is None:
+        return (), 0
+    modules = tuple([one for one in modules_of(call.site.attrs) if pattern is None or fnmatchcase(one.path, pattern)
+                     or fnmatchcase(one.kind, pattern)])
+    left_out = call.site.attrs.get(LEFT_OUT)
+    return modules, left_out if isinstance(left_out, int) else 0
 
 
 def _value(graph: RecordedGraph, values: NodeValues, row: NodeListRow) -> TensorRecord | None:

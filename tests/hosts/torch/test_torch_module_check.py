@@ -93,4 +93,5 @@ def test_what_cannot_be_checked(asked: Any, command: str, answer: str) -> None:
 def test_a_finished_trace_says_what_to_do(asked: Any, tmp_path: Path) -> None:
     asked()
     done = run_command('show', 'program.pfd', 'check', '--module', cwd=tmp_path)
-    assert "a finished trace holds no modules. Run the program, stop after the call" in done.stderr
+    assert ("a finished trace holds no modules: 'pyfuncdbg show program.pfd graph --run 2' lists what they were. "
+            'Run the program, stop after the call') in done.stderr

@@ -1,14 +1,18 @@
 """Runs of PyTorch programs: module calls and passes, with their names; commands on their traces."""
 from __future__ import annotations
 
+import json
 import threading
 import traceback
+from pathlib import Path
 from typing import Any
 
 import pytest
 from torch_programs import Record, plain_output, run_command
 
 import pyfuncdbg
+from pyfuncdbg.observers.record.records import RunRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = pytest.mark.torch
 
@@ -115,3 +119,50 @@ def test_commands_on_a_trace(record: Record, tmp_path: Any, command: str, words:
     assert recorded.out == plain_output('torch_tape.py')
     done = run_command('show', str(recorded.folder), *command.split(), cwd=tmp_path)
     assert all(word in done.stdout + done.stderr for word in words), done.stdout + done.stderr
+
+
+MODULES = '''
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(width)
+        self.head = nn.LazyLinear(2)
+        self.norm.bias.requires_grad_(False)
+    def forward(self, x):
+        return self.head(self.norm(x))
+with torch.no_grad():
+    for width in 3, 4, 3:
+        net = Net(width)
+        for _ in range(2):
+            net(torch.ones(5, width))
+nn.Sequential(*[nn.Identity() for _ in range(1200)])(torch.ones(1))
+'''
+
+
+def test_a_finished_trace_has_the_modules_of_each_run_with_parameters_and_buffers(record: Record) -> None:
+    folder = record(MODULES).folder
+
+    def modules(run: int) -> list[str]:
+        done = run_command('show', str(folder), 'graph', '--run', str(run), '--json', cwd=folder.parent)
+        return [' '.join([one['path'], one['kind'], *(f"{member['name']}:{member['dtype']}{member['shape']}{member['kind']}"
+                                                      for member in one['members'])])
+                for one in json.loads(done.stdout)['modules']]
+    runs = [run.id for run in record_runs(folder) if run.label == 'Net']
+    first, second = modules(runs[0]), modules(runs[1])
+    norm = ('norm BatchNorm1d weight:float32[3]parameter bias:float32[3]frozen running_mean:float32[3]buffer '
+            'running_var:float32[3]buffer num_batches_tracked:int64[]buffer')
+    assert first == [' Net', norm, 'head LazyLinear weight:float32Noneparameter bias:float32Noneparameter']
+    assert second == [' Net', norm, 'head Linear weight:float32[2, 3]parameter bias:float32[2]parameter']
+    assert 'weight:float32[4]parameter' in modules(runs[2])[1] and modules(runs[5]) == second
+    filtered = 'graph', '--run', str(runs[1]), '--site', 'BatchNorm*'
+    shown = run_command('show', str(folder), *filtered, cwd=folder.parent).stdout
+    assert '1 module ' in shown and '6 parameters, 3 frozen' in shown and 'bias float32[3] (frozen)' in shown
+    many = run_command('show', str(folder), 'graph', '--run', str(runs[5] + 1), cwd=folder.parent).stdout
+    assert '201 more not recorded' in many and '1,000 modules, 60 shown' in many
+
+
+def record_runs(folder: Path) -> list[RunRecord]:
+    with Trace.open(folder) as trace:
+        return list(trace.runs())

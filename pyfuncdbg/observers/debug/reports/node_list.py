@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pyfuncdbg.hooks.module_structure import ModuleStructure
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph
 from pyfuncdbg.observers.debug.reports.unattributed_calls import count_unattributed
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
@@ -53,6 +54,8 @@ class NodeList:
         run: What calls and times are of; None for all runs.
         feeds, fetches: Names of tensors.
         values_of: The run that values are of.
+        modules: Those that the run calls, as they were when it was first called; () for all runs.
+        modules_left_out: How many more it calls.
     """
 
     rows: tuple[NodeListRow, ...]
@@ -68,6 +71,8 @@ class NodeList:
     filters: Mapping[str, object]
     sort: str
     values_of: int | None = None
+    modules: tuple[ModuleStructure, ...] = ()
+    modules_left_out: int = 0
 
 
 def node_rows(trace: Trace, graph: RecordedGraph) -> list[NodeListRow]:

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeListRow
 from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.graph.module_table import module_table
 from pyfuncdbg.ui.views.lists import Column, fitted_table, heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, holds_values, type_text
@@ -53,7 +54,8 @@ def node_list_view(nodes: NodeList) -> Page:
             Column('time', [_took(row) for row in rows], 4, right=True),
             Column('output', [_typed(row) for row in rows], 5, least=10),
             Column('value', [_value(row, nodes) for row in rows], 1, least=22)], options, sort=nodes.sort)
-    return Page(title, first, draw) if nodes.rows else Page(title, first)
+    modules = [module_table(nodes.modules, nodes.modules_left_out)] if nodes.modules else []
+    return Page(title, first, *([draw] if nodes.rows else []), *modules)
 
 
 def _ran(row: NodeListRow, nodes: NodeList) -> bool:
