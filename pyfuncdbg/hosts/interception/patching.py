@@ -1,19 +1,61 @@
 """Patches: attributes of a framework that are replaced while it is watched, and restored exactly.
 
-The attachment makes and restores them, on the thread that attaches or detaches.
+The attachment makes and restores them, on the thread that attaches or detaches; it suspends those that cost a program time
+while no hook is installed, on the thread that adds or removes hooks.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 _ABSENT: Any = object()
+
+
+class _Patch:
+    """One replaced attribute.
+
+    Attributes:
+        owner, name: Where it is.
+        original: What was there; `_ABSENT` where the attribute was inherited.
+        replacement: Is there now, or is not while it is suspended.
+        make: Makes the replacement of what was there; None of one that is never suspended.
+    """
+
+    __slots__ = ('make', 'name', 'original', 'owner', 'replacement')
+
+    def __init__(self, owner: Any, name: str, replacement: Any, make: Callable[[Any], Any] | None = None) -> None:
+        self.owner = owner
+        self.name = name
+        self.original = self.present()
+        self.replacement = replacement
+        self.make = make
+
+    def present(self) -> Any:
+        return vars(self.owner).get(self.name, _ABSENT)
+
+    def put(self) -> None:
+        """Put the replacement there; a new one where other code has replaced the original meanwhile."""
+        if self.make is not None and self.present() is not self.original:
+            self.original, self.replacement = self.present(), self.make(getattr(self.owner, self.name))
+        setattr(self.owner, self.name, self.replacement)
+
+    def take_away(self) -> bool:
+        """Put the original back; False where other code has replaced ours, which only passes calls on from now on."""
+        if self.present() is not self.replacement:
+            return False
+        if self.original is _ABSENT:
+            delattr(self.owner, self.name)
+        else:
+            setattr(self.owner, self.name, self.original)
+        return True
 
 
 class Patches:
     """Replaced attributes of modules and classes."""
 
     def __init__(self) -> None:
-        self._replacements: list[tuple[Any, str, Any, Any]] = []
+        self._active: list[_Patch] = []
+        self._suspended: list[_Patch] = []
 
     def replace(self, owner: Any, name: str, replacement: Any) -> None:
         """Replace an attribute.
@@ -23,20 +65,38 @@ class Patches:
             name: Of the attribute, which a class may inherit.
             replacement: The new value.
         """
-        original = vars(owner).get(name, _ABSENT)
-        setattr(owner, name, replacement)
-        self._replacements.append((owner, name, original, replacement))
+        self._active.append(patch := _Patch(owner, name, replacement))
+        patch.put()
+
+    def wrap(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Replace an attribute until `suspend`.
+
+        Args:
+            owner, name: As in `replace`.
+            make: Makes the new value of the old one.
+        """
+        self._active.append(patch := _Patch(owner, name, make(getattr(owner, name)), make))
+        patch.put()
+
+    def suspend(self) -> None:
+        """Put back what `wrap` has replaced, until `resume`. Where other code has replaced ours, both stay."""
+        for patch in [patch for patch in self._active if patch.make is not None]:
+            if patch.take_away():
+                self._active.remove(patch)
+                self._suspended.append(patch)
+
+    def resume(self) -> None:
+        """Replace again what `suspend` has put back."""
+        while self._suspended:
+            patch = self._suspended.pop()
+            self._active.append(patch)
+            patch.put()
 
     def restore(self) -> None:
         """Restore all attributes.
 
         Where other code has replaced ours meanwhile, its replacement stays, and ours below only passes calls on.
         """
-        while self._replacements:
-            owner, name, original, replacement = self._replacements.pop()
-            if vars(owner).get(name) is not replacement:
-                continue
-            if original is _ABSENT:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, original)
+        self._suspended.clear()
+        while self._active:
+            self._active.pop().take_away()

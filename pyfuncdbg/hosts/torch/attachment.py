@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
 from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps
@@ -56,6 +57,7 @@ class TorchAttachment:
         self._program_hooks = ProgramHooks(torch_parts, host, self._calls)
         self._earlier_kernels = EarlierKernels(torch_parts, host, self._calls, links)
         self._patches = Patches()
+        self._lock = new_lock()
         self._end_subscription: Callable[[], None] = lambda: None
         try:
             self._ops.install(self._patches)
@@ -73,6 +75,7 @@ class TorchAttachment:
             WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
             install_replay(torch_parts, host)
             HOSTS[host.name] = host
+            self._follow_hooks()
         except BaseException:
             self._ops.remove()
             self._program_hooks.remove()
@@ -88,6 +91,11 @@ class TorchAttachment:
         self._op_modes.enter()
 
     def _follow_hooks(self) -> None:
+        with self._lock:
+            if hooks.run or hooks.python or hooks.op or hooks.gradient:
+                self._patches.resume()
+            else:                               # of a training step of 90 µs they take 5
+                self._patches.suspend()
         self._passes.forward.follow_hooks()
         self._op_modes.follow_hooks()
 
@@ -107,5 +115,6 @@ class TorchAttachment:
         self._ops.remove()
         self._program_hooks.remove()
         self._earlier_kernels.remove()
-        self._patches.restore()
+        with self._lock:
+            self._patches.restore()
         HOSTS.pop(TorchHost.name, None)

@@ -49,8 +49,7 @@ class ModuleRuns:
 
     def install(self, patches: Patches) -> None:
         """Replace the method by which modules are called."""
-        kind = self._parts.modules.Module
-        patches.replace(kind, '__call__', self._replace_call(kind.__call__))
+        patches.wrap(self._parts.modules.Module, '__call__', self._replace_call)
 
     def _replace_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, is_watched, make_run = self._calls.is_dynamo_compiling, self._is_watched, self._make_run

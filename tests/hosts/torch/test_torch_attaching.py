@@ -1,6 +1,7 @@
 """Attaching to PyTorch and detaching: what is replaced is put back, and a PyTorch that is not whole runs unwatched."""
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,10 @@ from torch_programs import Record, run_command
 
 import pyfuncdbg
 from pyfuncdbg.errors import AttachError
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.torch.torch_parts import parts
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = pytest.mark.torch
 
@@ -28,6 +32,47 @@ def test_detach_puts_back_every_attribute(torch: Any) -> None:
     with pyfuncdbg.attach('torch'):
         assert places(torch) != before
     assert places(torch) == before
+
+
+def test_modules_and_passes_run_in_functions_of_pytorch_alone_until_a_hook_is_there(torch: Any) -> None:
+    plain = torch.nn.Module.__call__, torch.autograd._engine_run_backward, torch.Tensor.backward
+    hook = Seen()
+    with pyfuncdbg.attach('torch'):
+        assert plain == (torch.nn.Module.__call__, torch.autograd._engine_run_backward, torch.Tensor.backward)
+        hooks.add(hook)
+        watched = torch.nn.Module.__call__, torch.autograd._engine_run_backward, torch.Tensor.backward
+        assert not set(plain) & set(watched)
+        hooks.remove(hook)
+        assert plain == (torch.nn.Module.__call__, torch.autograd._engine_run_backward, torch.Tensor.backward)
+        hooks.add(hook)
+        assert watched == (torch.nn.Module.__call__, torch.autograd._engine_run_backward, torch.Tensor.backward)
+        hooks.remove(hook)
+
+
+def test_what_other_code_replaces_meanwhile_is_called_through_ours(torch: Any, monkeypatch: pytest.MonkeyPatch,
+                                                                   tmp_path: Path) -> None:
+    called: list[str] = []
+
+    def wrapped(original: Any, name: str) -> Any:
+        def wrapper(module: Any, *args: Any) -> Any:
+            called.append(name)
+            return original(module, *args)
+        return wrapper
+    model = torch.nn.Linear(2, 1)
+    with pyfuncdbg.attach('torch'):
+        monkeypatch.setattr(torch.nn.Module, '__call__', wrapped(torch.nn.Module.__call__, 'unwatched'))
+        with Recorder(tmp_path / 'a.pfd') as recorder:
+            model(torch.ones(2)).sum().backward()
+            theirs = wrapped(torch.nn.Module.__call__, 'watched')
+            torch.nn.Module.__call__ = theirs       # stays, above ours
+            model(torch.ones(2)).sum().backward()
+        assert torch.nn.Module.__call__ is theirs
+        with Recorder(tmp_path / 'b.pfd') as again:
+            model(torch.ones(2)).sum().backward()
+    assert called == ['unwatched', 'watched', 'unwatched', 'watched', 'unwatched']
+    for one, expected in (recorder, 2), (again, 1):
+        with Trace.open(one.path) as trace:
+            assert [run.label for run in trace.runs() if run.kind != 'eager'] == ['Linear', 'backward'] * expected
 
 
 def test_a_private_name_that_is_missing_is_told_and_nothing_is_changed(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,10 +50,10 @@ class BackwardPasses:
     def install(self, patches: Patches) -> None:
         """Replace the function that starts a pass, in both modules that use it."""
         for module in (self._parts.autograd, self._parts.graph):
-            patches.replace(module, '_engine_run_backward', self._replace_start(module._engine_run_backward))
+            patches.wrap(module, '_engine_run_backward', self._replace_start)
         for owner, name in (self._parts.torch.Tensor, 'backward'), (self._parts.autograd, 'backward'), (
                 self._parts.autograd, 'grad'):
-            patches.replace(owner, name, self._replace_entry(getattr(owner, name)))
+            patches.wrap(owner, name, self._replace_entry)
 
     def _replace_entry(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The replacement for a function of the program's interface: our mode ends where it begins."""
