@@ -56,8 +56,7 @@ class TorchAttachment:
         self._op_modes = OpModes(torch_parts, self._calls, self._dispatched_ops)
         self._program_hooks = ProgramHooks(torch_parts, host, self._calls)
         self._earlier_kernels = EarlierKernels(torch_parts, host, self._calls, links)
-        self._patches = Patches()
-        self._lock = new_lock()
+        self._patches, self._lock = Patches(), new_lock()
         self._end_subscription: Callable[[], None] = lambda: None
         try:
             self._ops.install(self._patches)
