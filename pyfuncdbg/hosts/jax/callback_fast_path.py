@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallbacks
     from pyfuncdbg.hosts.jax.runs.dispatches import Dispatches
 
+_MOST_IGNORED = 1 << 12
+
 
 class CallbackFastPath:
     """Maker of the usual call of a callback, and of the usual run.
@@ -38,8 +40,12 @@ class CallbackFastPath:
                  array: type) -> None:
         self._call_flat = call_flat
         self._by_params = lowered._by_params
+        self._by_callback = lowered._by_callback
         self._codes = lowered._codes
+        self._by_function = runs.executables.by_function
+        self._ignored: dict[int, tuple[Any, int]] = {}
         self._runs = runs
+        self._eager = runs.eager_runs
         self._thread = runs.thread
         self._errors = errors
         self._array = array
@@ -58,12 +64,15 @@ class CallbackFastPath:
         watcher, closure = hooks.fast_watcher['python'], frame.f_back
         if closure is None or closure.f_code not in self._codes or self._errors.aborted is not None:
             return NotImplemented
-        lowered = self._by_params.get(id(closure.f_locals.get('params')))
+        same = self._by_callback.get(id(callback))
+        lowered = (same[0] if same is not None and len(same) == 1
+                   else self._by_params.get(id(closure.f_locals.get('params'))))
         if lowered is None or lowered.site is None:
             return NotImplemented
         if hooks.is_ignored(lowered.site):      # no run need be made
             next(lowered.site.counter)
-            return call_unwatched(self._runs.eager_runs.of_thread(), self._call_flat, callback, *inputs)
+            run = getattr(self._eager.thread, 'run', None)
+            return call_unwatched(self._eager.of_thread() if run is None else run, self._call_flat, callback, *inputs)
         if watcher is None:
             return NotImplemented
         executable = lowered.executable
@@ -85,6 +94,31 @@ class CallbackFastPath:
         if result is not NotImplemented:
             dispatch.count_inline(lowered)
         return result
+
+    def on_dispatched(self, function: Any, args: Any, settings: Any, results: Any) -> None:
+        """React to a dispatch from C++: JAX's post hook, on the thread of the dispatch.
+
+        Args:
+            function, args, settings, results: As JAX gives them.
+        """
+        if not hooks.op:
+            key, unfinished, stamp = id(getattr(function, '_fun', None)), self._thread.unfinished, hooks.stamp
+            entry = self._by_function.get(key)
+            if unfinished is not None:
+                if entry is not None and unfinished.executable in entry[1] and self.end_run(args, settings, results):
+                    return
+            elif entry is None:                 # it calls no Python
+                return
+            else:
+                ignored = self._ignored.get(key)
+                if ignored is not None and ignored[0] is stamp and ignored[1] == len(entry[1]):
+                    return
+                if all([executable.is_ignored for executable in entry[1]]):
+                    if len(self._ignored) >= _MOST_IGNORED:
+                        self._ignored.clear()
+                    self._ignored[key] = stamp, len(entry[1])
+                    return
+        self._runs.on_dispatched(function, args, settings, results)
 
     def end_run(self, args: Sequence[Any], settings: Mapping[str, Any], results: Any) -> bool:
         """End the dispatch from C++ whose calls this thread has made.

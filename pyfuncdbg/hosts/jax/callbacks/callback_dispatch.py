@@ -44,7 +44,8 @@ class CallbackDispatch:
         self._runs = runs
         self._errors = errors
         self._call_flat: Callable[..., Any] = parts.callback._FlatCallback.__call__
-        self._fast_path = runs.fast_path = CallbackFastPath(self._call_flat, lowered, runs, errors, parts.array.ArrayImpl)
+        self._fast_path = CallbackFastPath(self._call_flat, lowered, runs, errors, parts.array.ArrayImpl)
+        runs.use_fast_path(self._fast_path)
 
     def install(self, patches: Patches) -> None:
         """Replace JAX's functions."""

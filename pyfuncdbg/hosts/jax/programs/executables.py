@@ -82,7 +82,11 @@ class Executable:
 
 
 class Executables:
-    """The compiled programs that call Python, by JAX's objects."""
+    """The compiled programs that call Python, by JAX's objects.
+
+    Attributes:
+        by_function: By id of a function that C++ dispatches without Python, or of a traced one: it, and its programs.
+    """
 
     def __init__(self, parts: JaxParts, host: Host, lowered: LoweredCallbacks) -> None:
         self._parts = parts
@@ -90,7 +94,7 @@ class Executables:
         self._lowered = lowered
         self._by_call: weakref.WeakKeyDictionary[Any, Executable | None] = weakref.WeakKeyDictionary()
         self._by_observer: weakref.WeakKeyDictionary[Observing, Executable] = weakref.WeakKeyDictionary()
-        self._by_function: dict[int, tuple[weakref.ref[Any], list[Executable]]] = {}
+        self.by_function: dict[int, tuple[weakref.ref[Any], list[Executable]]] = {}
 
     def install(self, patches: Patches) -> None:
         """Replace the functions by which JAX builds an executable, and lets C++ call it without Python."""
@@ -116,7 +120,7 @@ class Executables:
     def forget(self) -> None:
         """Forget all of them."""
         self._by_call.clear()
-        self._by_function.clear()
+        self.by_function.clear()
 
     def called_as(self, unsafe_call: Any) -> Executable | None:
         """The executable behind JAX's object that dispatches it; None if it calls no function of the program."""
@@ -128,7 +132,7 @@ class Executables:
 
     def compiled_from(self, function: Any) -> Sequence[Executable]:
         """The executables of a function, or a traced one, that C++ dispatches without Python."""
-        entry = self._by_function.get(id(function))
+        entry = self.by_function.get(id(function))
         return entry[1] if entry is not None and entry[0]() is function else ()
 
     def with_callback(self, lowered: LoweredCallback) -> Executable | None:
@@ -173,13 +177,13 @@ class Executables:
         if function is None or executable is None:
             return
         key = id(function)
-        entry = self._by_function.get(key)
+        entry = self.by_function.get(key)
         if entry is None or entry[0]() is not function:
             try:
-                reference = weakref.ref(function, lambda _: self._by_function.pop(key, None))
+                reference = weakref.ref(function, lambda _: self.by_function.pop(key, None))
             except TypeError:                   # a callable that cannot be referred to weakly
                 return
-            entry = self._by_function[key] = reference, []
+            entry = self.by_function[key] = reference, []
         entry[1].append(executable)
 
 

@@ -110,6 +110,8 @@ class LoweredCallbacks:
         self.rewrite: Callable[[Any, str], Any] = lambda closed_jaxpr, name: closed_jaxpr
         self.on_lowered: Callable[[Any, str], None] | None = None
         self._by_params: dict[int, LoweredCallback] = {}
+        self._by_callback: dict[int, list[LoweredCallback]] = {}
+        """By id of JAX's callable, which several programs may hold."""
         self._lowering = _Lowering()
         self._codes = {code: op_type for name, op_type in _OP_TYPES.items()
                        if (code := _closure_code(_lowering(parts, name)))}
@@ -154,6 +156,7 @@ class LoweredCallbacks:
     def forget(self) -> None:
         """Forget all of them."""
         self._by_params.clear()
+        self._by_callback.clear()
 
     def called_by(self, frame: FrameType | None, callback: Any) -> LoweredCallback | None:
         """The callback that JAX's closure calls.
@@ -170,7 +173,8 @@ class LoweredCallbacks:
         params = frame.f_locals.get('params')
         lowered = self._by_params.get(id(params))
         if lowered is None:
-            lowered = self._by_params[id(params)] = LoweredCallback(op_type, callback, params)
+            lowered = LoweredCallback(op_type, callback, params)
+            self._add(lowered)
         return lowered
 
     def is_closure(self, frame: FrameType) -> bool:
@@ -206,9 +210,19 @@ class LoweredCallbacks:
 
     def _keep(self, closure: Any, lowered: LoweredCallback) -> None:
         """Keep a callback as long as its closure lives."""
-        key = id(lowered.params)
-        self._by_params[key] = lowered
-        weakref.finalize(closure, self._by_params.pop, key, None).atexit = False
+        self._add(lowered)
+        weakref.finalize(closure, self._remove, id(lowered.params)).atexit = False
+
+    def _add(self, lowered: LoweredCallback) -> None:
+        self._by_params[id(lowered.params)] = lowered
+        self._by_callback.setdefault(id(lowered.callback), []).append(lowered)
+
+    def _remove(self, key: int) -> None:
+        lowered = self._by_params.pop(key, None)
+        if lowered is not None and (same := self._by_callback.get(id(lowered.callback))) is not None:
+            same.remove(lowered)
+            if not same:
+                del self._by_callback[id(lowered.callback)]
 
 
 def _device_count(ctx: Any) -> int:

@@ -1,8 +1,9 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Attribution of calls to runs: a run is one dispatch of a compiled program that calls Python.
 
 A dispatch by Python code of JAX is seen from its beginning, one from C++ at its end or at its first call. Calls come on the
 thread that dispatches, or later on one of XLA's: then they belong to the oldest run of their executable whose results are
-not ready.
+not ready. Compiled where there is a compiler: much of it runs once a call.
 """
 from __future__ import annotations
 
@@ -120,6 +121,7 @@ class Dispatches:
 
     Attributes:
         eager_ops: Sees each dispatch while a hook wants ops; None before the attachment is complete.
+        executables: The compiled programs that call Python.
         eager_runs: Those of the program's own code.
         thread: Those of this thread.
         fast_path: Ends the usual run; None before the attachment is complete.
@@ -128,7 +130,7 @@ class Dispatches:
     def __init__(self, parts: JaxParts, host: JaxHost, executables: Executables) -> None:
         self._parts = parts
         self._host = host
-        self._executables = executables
+        self.executables = executables
         self.thread = _Thread()
         self._open: dict[Executable | None, deque[Dispatch]] = {}
         self._lock = new_rlock()                # a finalizer of the program's may dispatch while this thread has it
@@ -136,7 +138,12 @@ class Dispatches:
         self.eager_runs = EagerRuns(host)
         self.fast_path: Any = None
         self.eager_ops: EagerDispatches | None = None
-        self._post_hook = PostHook(parts, self._on_dispatched)
+        self._post_hook = PostHook(parts, self.on_dispatched)
+
+    def use_fast_path(self, fast_path: Any) -> None:
+        """Let a fast path end the usual run; it calls `on_dispatched` for others."""
+        self.fast_path = fast_path
+        self._post_hook.on_dispatched = fast_path.on_dispatched
 
     def install(self, patches: Patches) -> None:
         """Replace the function by which Python code dispatches, and await dispatches from C++ while a hook is installed."""
@@ -156,7 +163,7 @@ class Dispatches:
             if not unsafe_call.has_host_callbacks or not (hooks.python or hooks.run or hooks.op):
                 return original(unsafe_call, *args)
             try:
-                executable = self._executables.called_as(unsafe_call)
+                executable = self.executables.called_as(unsafe_call)
                 if executable is None or executable.eager or executable.is_ignored:
                     return original(unsafe_call, *args)
                 return self._dispatch(executable, lambda *values: original(unsafe_call, *values), args)
@@ -175,9 +182,9 @@ class Dispatches:
             try:
                 results = original(*args, **settings)
                 if thread.count == count:
-                    self._end_dispatch(self._executables.compiled_from(settings.get('jaxpr')), args, results)
+                    self._end_dispatch(self.executables.compiled_from(settings.get('jaxpr')), args, results)
                 if hooks.op and self.eager_ops is not None:
-                    self.eager_ops.on_executed(settings['jaxpr'], settings.get('name', ''), args, results, sys._getframe(1))
+                    self.eager_ops.on_executed(settings['jaxpr'], settings.get('name', ''), args, results, sys._getframe())
             except BaseException as error:
                 drop_leading_own_frames(error)
                 raise
@@ -226,12 +233,16 @@ class Dispatches:
             dispatches.popleft()
         return dispatches
 
-    def _on_dispatched(self, function: Any, args: Any, settings: Any, results: Any) -> None:
-        """A dispatch from C++ has returned."""
+    def on_dispatched(self, function: Any, args: Any, settings: Any, results: Any) -> None:
+        """React to a dispatch from C++ that has returned.
+
+        Args:
+            function, args, settings, results: As JAX's post hook gets them.
+        """
         if hooks.op and self.eager_ops is not None:
-            self.eager_ops.on_called(function, args, settings, results, sys._getframe(2))
+            self.eager_ops.on_called(function, args, settings, results, sys._getframe())
         try:
-            candidates = self._executables.compiled_from(getattr(function, '_fun', None))
+            candidates = self.executables.compiled_from(getattr(function, '_fun', None))
             unfinished = self.thread.unfinished
             if unfinished is not None:
                 if unfinished.executable not in candidates if candidates else unfinished.failed:
@@ -281,7 +292,7 @@ class Dispatches:
             lowered: The callback.
             closure: The frame of JAX's closure that makes the call.
         """
-        executable = self._executables.with_callback(lowered)
+        executable = self.executables.with_callback(lowered)
         if executable is not None and executable.eager:
             return self.eager_runs.of_thread()
         dispatch = self.inline_dispatch(executable, lowered, closure)
@@ -306,7 +317,7 @@ class Dispatches:
 
     def run_of_op(self, observer: Observing) -> Dispatch | None:
         """The run of an observed op of a compiled program; None if that is not known."""
-        executable = self._executables.with_observer(observer)
+        executable = self.executables.with_observer(observer)
         if executable is None:
             return None
         active = self.thread.active

@@ -33,13 +33,12 @@ class _Thread(threading.local):
 class PostHook:
     """The post hook of all threads.
 
-    Args:
-        parts: Modules of JAX.
+    Attributes:
         on_dispatched: Called on the thread of each dispatch while a hook is installed.
     """
 
     def __init__(self, parts: JaxParts, on_dispatched: Reaction) -> None:
-        self._on_dispatched = on_dispatched
+        self.on_dispatched = on_dispatched
         self._setting: Any = getattr(parts.api, '_post_hook_state', None)
         self._api = parts.api
         self._other: Reaction | None = None
@@ -71,11 +70,18 @@ class PostHook:
         if wanted:
             self._other = self._get()
         self._is_set = wanted
-        self._set(self._call if wanted else self._other)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Set what the moment asks for: nothing of ours is between where there is no other hook."""
+        if not self._is_set:
+            self._set(self._other)
+        else:
+            self._set(self.on_dispatched if self._other is None else self._call)
 
     def _call(self, function: Any, args: Any, settings: Any, results: Any) -> None:
         if self._is_set:
-            self._on_dispatched(function, args, settings, results)
+            self.on_dispatched(function, args, settings, results)
         other = self._thread.hook if self._thread.is_set else self._other
         if other is not None:
             other(function, args, settings, results)
@@ -84,8 +90,7 @@ class PostHook:
     def set_global(self, hook: Reaction | None) -> None:
         """What JAX's own setting does: `jax_debug_nans` has changed."""
         self._other = hook
-        if not self._is_set:
-            self._set(hook)
+        self._follow()
 
     def set_local(self, hook: Reaction | None) -> None:
         """As `set_global`, for this thread. With no hook of its own it follows ours."""
