@@ -25,7 +25,8 @@ import numpy as np
 import pyfuncdbg
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg import tf
-from pyfuncdbg.hosts.jax import callback_fast_path
+from pyfuncdbg.hosts.jax import array_values, callback_fast_path
+from pyfuncdbg.hosts.jax.runs import dispatches
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.torch.graph_ops import op_calls, op_sites
 

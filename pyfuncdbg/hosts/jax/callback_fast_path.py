@@ -8,7 +8,6 @@ there is a compiler. On the thread of the call.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from threading import get_native_id
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +83,7 @@ class CallbackFastPath:
         thread = self._thread
         unfinished, thread.unfinished = thread.unfinished, None
         try:
-            result = make_call(lowered.site, dispatch.run, inputs, get_native_id(), watcher, None, self._call_flat,
+            result = make_call(lowered.site, dispatch.run, inputs, thread.native_id, watcher, None, self._call_flat,
                                (callback, *inputs))
         except BaseException:
             dispatch.failed = True
@@ -113,7 +112,7 @@ class CallbackFastPath:
                 ignored = self._ignored.get(key)
                 if ignored is not None and ignored[0] is stamp and ignored[1] == len(entry[1]):
                     return
-                if all([executable.is_ignored for executable in entry[1]]):
+                if all(executable.is_ignored for executable in entry[1]):
                     if len(self._ignored) >= _MOST_IGNORED:
                         self._ignored.clear()
                     self._ignored[key] = stamp, len(entry[1])
@@ -144,5 +143,5 @@ class CallbackFastPath:
         thread.unfinished = None
         outputs = (results,)
         self._runs.end_inline(dispatch, outputs)
-        make_ended_call(executable.site, run, list(args), outputs, get_native_id(), watcher)
+        make_ended_call(executable.site, run, list(args), outputs, thread.native_id, watcher)
         return True

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.value_placeholders import NOT_COMPUTED, UnknownValue, ValueNotKnown
+from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueNotKnown
 from pyfuncdbg.hosts.interception.framework_host import FrameworkHost
+from pyfuncdbg.hosts.jax.array_values import array_reader
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
 TRACED = 'a tracer, which has no value'
-DELETED = 'deleted, as what a donated argument got'
 
 
 class JaxHost(FrameworkHost):
@@ -35,41 +35,8 @@ class JaxHost(FrameworkHost):
         self.version = parts.version
         self._array = parts.array.ArrayImpl
         self._tracer = parts.core.Tracer
+        self._read = array_reader(parts)
         self._register(self._array, self._read)
-
-    def _read(self, array: Any) -> np.ndarray:
-        """The elements of an array that is computed, in the same memory on the CPU.
-
-        JAX's own conversion would wait, and keep a copy with the array. A buffer costs half of what its array without a
-        copy does, but those of several devices, of a GPU and of bfloat16 have none.
-
-        Raises:
-            ValueNotKnown: It is not computed yet, or deleted.
-        """
-        try:
-            if not array.is_ready():
-                raise ValueNotKnown(UnknownValue(array.dtype, array.shape, NOT_COMPUTED))
-        except RuntimeError:
-            raise ValueNotKnown(UnknownValue(array.dtype, array.shape, DELETED)) from None
-        try:
-            try:
-                return np.asarray(memoryview(array))
-            except BufferError:
-                pass
-            if array.is_fully_replicated:
-                return array._single_device_array_to_np_array_did_copy()[0]  # type: ignore[no-any-return]
-            return self._gathered(array)
-        except self._parts.errors.JaxRuntimeError as error:     # the program that was to compute it has failed
-            raise ValueNotKnown(UnknownValue(array.dtype, array.shape, f'{type(error).__name__}: not computed')) from None
-
-    def _gathered(self, array: Any) -> np.ndarray:
-        """The elements of an array that several devices hold."""
-        if not array.is_fully_addressable:
-            raise ValueNotKnown(UnknownValue(array.dtype, array.shape, 'held by another process, too'))
-        gathered = np.empty(array.shape, array.dtype)
-        for shard in array.addressable_shards:
-            gathered[shard.index] = shard.data._single_device_array_to_np_array_did_copy()[0]
-        return gathered
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value.

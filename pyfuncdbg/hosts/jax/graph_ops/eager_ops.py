@@ -25,10 +25,11 @@ from pyfuncdbg.hooks.op_batch import OpBatch, deliver
 from pyfuncdbg.hooks.value_placeholders import LaterValue, UnknownValue, ValueNotKnown
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.jax.array_values import DELETED
 from pyfuncdbg.hosts.jax.callbacks.custom_steps import wait_for
 from pyfuncdbg.hosts.jax.graph_ops.compiled_ops import CompiledOp, CompiledOps
 from pyfuncdbg.hosts.jax.graph_ops.eager_sites import EagerSites
-from pyfuncdbg.hosts.jax.host import DELETED, JaxHost
+from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.executables import Executables
 

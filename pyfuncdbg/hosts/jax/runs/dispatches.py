@@ -102,6 +102,7 @@ class _Thread(threading.local):
         self.active: list[Dispatch] = []
         self.unfinished: Dispatch | None = None
         self.count = 0
+        self.native_id = threading.get_native_id()      # a system call, so once a thread
 
 
 class EagerDispatches(Protocol):
