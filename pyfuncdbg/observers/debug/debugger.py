@@ -64,6 +64,7 @@ class Debugger:
         self.runs = debugged_runs.DebuggedRuns()
         self.swaps = SwappedFunctions()
         self.changes = ProgramChanges()
+        self.changes.on_orphan = self.broker.recheck
         self.breakpoints = Breakpoints(self._update_kinds, self, self.changes)
         self._catching = False
         self.comparison: LiveComparison | None = None

@@ -1,9 +1,14 @@
 """Stops in the workers of a DataLoader, at the terminal of the program: forked ones and those that start afresh."""
 from __future__ import annotations
 
+import os
 import re
+import signal
+import sys
+import time
 from pathlib import Path
 
+import pexpect
 import pytest
 from torch_programs import run_command
 from ui.prompt.pseudo_terminal import Terminal
@@ -138,6 +143,37 @@ def test_what_is_set_in_a_worker_stops_the_main_process_and_once_stops_one(tmp_p
         assert re.search(r'2 +loads.py:8.* off', listed) and 'hit in another process' in listed
         user.last('c', '3 56', 'end')
         assert user.end() == 0
+
+
+def test_a_worker_that_is_killed_at_its_stop_ends_the_program(tmp_path: Path) -> None:
+    with living(tmp_path, '--break', 'loads.py:7', 'loads.py', 'fork') as user:
+        user.prompt()
+        os.kill(int(user.type('p __import__("os").getpid()').splitlines()[-2]), signal.SIGKILL)
+        user.until('RuntimeError: DataLoader worker')
+        assert user.end() == 1
+
+
+@pytest.mark.parametrize('method', ['fork', 'spawn'])
+def test_no_worker_waits_at_the_prompt_of_a_killed_program(tmp_path: Path, method: str) -> None:
+    (tmp_path / 'loads.py').write_text(LIVING)
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path), 'PYFUNCDBG_UI': 'prompt', 'TERM': 'dumb'}
+    shell = pexpect.spawn('/bin/bash', ['--norc', '-i'], cwd=str(tmp_path), env=environment, encoding='utf-8', timeout=100)
+    try:
+        shell.sendline(f'{sys.executable} -m pyfuncdbg run -q --break loads.py:7 loads.py {method}')
+        shell.expect_exact('(pfd) ')
+        shell.sendline('p __import__("os").getpid(), __import__("os").getppid()')
+        shell.expect(r'\((\d+), (\d+)\)')
+        worker, main = int(shell.match[1]), int(shell.match[2])
+        os.kill(main, signal.SIGKILL)
+        shell.expect_exact('Killed')
+        end = time.monotonic() + 60
+        while (there := Path(f'/proc/{worker}').exists()) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert not there
+        shell.sendline('echo "the shell" "has the terminal"')
+        shell.expect_exact('the shell has the terminal')
+    finally:
+        shell.close(force=True)
 
 
 def test_a_breakpoint_that_cannot_go_along_is_told(tmp_path: Path) -> None:

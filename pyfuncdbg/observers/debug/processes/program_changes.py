@@ -36,9 +36,14 @@ class ProgramChanges:
 
     Attributes:
         position: How far this process has read.
+        is_orphan: Whether the process that has started this one has ended.
+        on_orphan: Called when that is noticed, on the thread that hears.
     """
 
     def __init__(self) -> None:
+        self.is_orphan = False
+        self.on_orphan: Callable[[], None] = lambda: None
+        self._parent = 0
         self.position = self._told = self._settled = 0
         self._lock = new_rlock()
         self._apply: Callable[[Change], None] | None = None
@@ -71,7 +76,7 @@ class ProgramChanges:
             OSError: That process has ended.
         """
         shared_memory.join(path)
-        self.position, self._is_child = position, True
+        self.position, self._is_child, self._parent = position, True, os.getppid()
 
     @property
     def is_shared(self) -> bool:
@@ -152,6 +157,9 @@ class ProgramChanges:
             self._read_to(self.position)
             while not follower.is_ended(_INTERVAL):
                 self.catch_up()
+                if self._parent and not self.is_orphan and os.getppid() != self._parent:
+                    self.is_orphan = True
+                    self.on_orphan()
         except Exception as error:              # a mistake of ours, or a damaged list: the program goes on
             say(f'process {os.getpid()} learns no more of changes of breakpoints: {type(error).__name__}: {error}')
 
@@ -173,6 +181,7 @@ class ProgramChanges:
     def after_fork(self) -> None:
         """In the child, which has what was set in its parent."""
         self._is_child, self._follower, self._applying = True, None, False
+        self.is_orphan, self._parent = False, os.getppid()
         self.follow()
 
     def stop(self) -> None:

@@ -101,6 +101,11 @@ class Broker:
         for stop in stops:
             stop.wake()
 
+    def recheck(self) -> None:
+        """Let every waiting stop look whether its user is still there."""
+        for stop in self._stops:
+            stop.wake()
+
     def lose(self, front_end: FrontEnd) -> None:
         """The user of a front end is gone for good: where no other user can be asked, `lost` says how every stop goes on."""
         self._user_lost = True

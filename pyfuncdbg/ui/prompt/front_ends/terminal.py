@@ -10,6 +10,7 @@ import contextlib
 import os
 import termios
 import threading
+from collections.abc import Callable
 from typing import Protocol
 
 from pyfuncdbg.observers.debug.stops.broker import Broker
@@ -40,10 +41,16 @@ class Editor(Protocol):
 
 
 class TerminalReader:
-    """Line reader with a thread for each line."""
+    """Line reader with a thread for each line.
 
-    def __init__(self, editor: Editor) -> None:
+    Args:
+        editor: Lets the user type.
+        is_left_behind: Whether the terminal is of no use to this process any more.
+    """
+
+    def __init__(self, editor: Editor, is_left_behind: Callable[[], bool] = lambda: False) -> None:
         self._editor = editor
+        self._is_left_behind = is_left_behind
 
     def read(self, stop: Stop, broker: Broker, request: LineRequest) -> str | None:
         line = _Line(self._editor, stop, request)
@@ -58,7 +65,7 @@ class TerminalReader:
                 raise
             while not line.done:
                 try:
-                    if stop.decision is not None or broker.focus is not stop:
+                    if stop.decision is not None or broker.focus is not stop or self._is_left_behind():
                         line.cancel()
                     stop.serve()
                 except KeyboardInterrupt:       # on the main thread, by a signal from elsewhere
@@ -68,6 +75,8 @@ class TerminalReader:
             return line.text
         if isinstance(line.error, KeyboardInterrupt) and (stop.decision is not None or broker.focus is not stop):
             return None
+        if self._is_left_behind():
+            raise EOFError
         raise line.error
 
 
@@ -150,7 +159,7 @@ class Terminal:
         descriptor = self._opened()
         if self._reader is None:
             self._screen = Screen(descriptor)
-            self._reader = TerminalReader(self._editor(self._screen))
+            self._reader = TerminalReader(self._editor(self._screen), self._is_left_behind)
             _restore_at_exit(descriptor)
         screen = self._screen
         def is_wanted() -> bool:
@@ -176,6 +185,10 @@ class Terminal:
                         stop.decide('quit')
                 else:
                     broker.lose(self)
+
+    def _is_left_behind(self) -> bool:
+        """Whether the program has ended but for this process: the shell has the terminal, and no job to give it back to."""
+        return self._conversation.is_orphan and not self.usable()
 
     def _editor(self, screen: Screen) -> Editor:
         """The best one for this terminal."""

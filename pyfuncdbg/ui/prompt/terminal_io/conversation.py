@@ -129,6 +129,11 @@ class Conversation:
         display.say(PROMPT + line)
         self.carry_out(PendingCommand(line), stop, display)
 
+    @property
+    def is_orphan(self) -> bool:
+        """Whether the process that has started this one has ended."""
+        return self._debugger.changes.is_orphan
+
     def announce_quit(self) -> None:
         """The user has said quit: the other processes of the program leave debugging, too."""
         self._debugger.announce_quit()
