@@ -77,8 +77,8 @@ _MEMBERS = {
     ('functions', 'BackwardCFunction'): 'apply',
     ('custom_ops', 'CustomOpDef'): 'register_kernel register_autograd',
     ('library', 'Library'): 'impl',
-    ('modules', 'Module'): '__call__ register_forward_hook register_forward_pre_hook register_full_backward_hook '
-                           'register_full_backward_pre_hook',
+    ('modules', 'Module'): '__call__ _call_impl _wrapped_call_impl register_forward_hook register_forward_pre_hook '
+                           'register_full_backward_hook register_full_backward_pre_hook',
     ('fetchers', '_MapDatasetFetcher'): 'fetch',
     ('fetchers', '_IterableDatasetFetcher'): 'fetch',
     ('torch', 'Tensor'): 'register_hook register_post_accumulate_grad_hook backward',

@@ -17,9 +17,9 @@ cdef class _Entry:
 
 
 cdef class OpSites:
-    cdef object _host, _leaves, _tensor, _sequence_number, _current_node, _module_code, _names, _nodes
+    cdef object _host, _leaves, _tensor, _sequence_number, _current_node, _module_code, _entry_code, _names, _nodes
     cdef dict _kinds, _entries, _backward, _belongs
-    cdef list _outputs, _makers
+    cdef list _outputs, _makers, _codes
     cdef long _made
 
     @cython.locals(place=OpPlace, entry=_Entry, site=CallSite)
