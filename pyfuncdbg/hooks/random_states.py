@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import random
 import sys
 from typing import Any
@@ -306,3 +307,13 @@ def global_generator(name: str) -> Any:
     if name == 'numpy.random':
         return np.random.mtrand._rand
     raise ValueError(f'no random generator {name!r}')
+
+
+def _finish_loading() -> None:
+    """Load `numpy.random` before a fork: a child would wait for ever for what another thread has begun to load."""
+    if len(sys._current_frames()) > 1:
+        np.random.mtrand  # noqa: B018 - NumPy loads it when it is first asked for it
+
+
+if hasattr(os, 'register_at_fork'):
+    os.register_at_fork(before=_finish_loading)

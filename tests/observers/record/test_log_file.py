@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.log import log_file
-from pyfuncdbg.observers.record.log.log_file import LogFile
+from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
 
 PIECES = [os.urandom(size) for size in (0, 16, 40_000, 3, 70_000, *[24, 16, 0, 900] * 700)]
 
@@ -36,6 +37,34 @@ def test_a_system_that_takes_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     log.append(PIECES[:4])
     assert content(log) == b''.join(PIECES + PIECES[:4])
     assert log.size == log.path.stat().st_size
+
+
+def test_the_checksum_of_a_blob_is_that_of_its_key(tmp_path: Path) -> None:
+    """The key is a hash of the bytes: they are not hashed twice."""
+    data = os.urandom(100)
+    head, *_ = log_file.frame(log_file.BLOB, digest(data), memoryview(data))
+    assert log_file.frame(log_file.BLOB, digest(data), memoryview(bytes(100)))[0] == head
+    log = LogFile(tmp_path / 'log')
+    assert log.append_blob(digest(data), len(data), [data[:60], data[60:]])
+    assert content(log) == bytes(head) + digest(data) + data
+    log.close()
+
+
+@pytest.mark.parametrize('size', [0, 100, 4000])
+def test_each_changed_byte_of_a_small_blob_is_damage(tmp_path: Path, size: int) -> None:
+    data = os.urandom(size)
+    log = LogFile(tmp_path / 'log')
+    log.append(log_file.frame(log_file.BLOB, digest(data), memoryview(data)))
+    log.close()
+    whole = log.path.read_bytes()
+    assert [found.payload for found in LogReader(log.path).frames(0)] == [digest(data)]
+    for place in {log_file.HEADER_SIZE + at for at in (8, log_file.FRAME_SIZE, log_file.FRAME_SIZE + 15)} | (
+            {len(whole) - size, len(whole) - 1} if size else set()):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        log.path.write_bytes(damaged)
+        reader = LogReader(log.path)
+        assert [*reader.frames(0)] == [] and reader.stop_reason == 'a record is damaged'
 
 
 @pytest.mark.parametrize('failing', range(4))

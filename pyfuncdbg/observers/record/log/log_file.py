@@ -29,7 +29,9 @@ PROCESS, SITE, PLAN, RUNS, CALLS, RUNNING, BLOB, DROPPED, NOTE, END, SOURCE, STA
 MAGIC = b'PFDLOG\r\n'
 _HEADER = struct.Struct('<8sII')
 _FRAME = struct.Struct('<IB3sQ')
-"""Length and kind; of a blob a checksum of these and its key, else zeros, as in all logs until version 5; the checksum."""
+"""Length and kind; of a blob a checksum of these and its key, else zeros, as in all logs until version 5; the checksum.
+
+That of a blob is the checksum of its key, which is the hash of its bytes; until version 8 it was that of all."""
 FRAME_SIZE = _FRAME.size
 HEADER_SIZE = _HEADER.size
 KEY_SIZE = 16
@@ -82,11 +84,21 @@ def frame(kind: int, *parts: bytes | memoryview) -> list[bytes | memoryview]:
         Pieces to write, one after the other.
     """
     length = sum(map(len, parts))
+    if kind == BLOB and len(parts[0]) == KEY_SIZE:
+        return [_blob_head(length, bytes(parts[0])), *parts]
     check = xxhash.xxh3_64(seed=length << 8 | kind)
     for part in parts:
         check.update(part)
-    guard = blob_guard(length, bytes(parts[0])) if kind == BLOB and len(parts[0]) == KEY_SIZE else b''
-    return [_FRAME.pack(length, kind, guard, check.intdigest()), *parts]
+    return [_FRAME.pack(length, kind, b'', check.intdigest()), *parts]
+
+
+def _blob_head(length: int, key: bytes) -> bytes:
+    """The frame of a blob, before its key: its checksum is that of the key alone, which is a hash of the bytes."""
+    return _FRAME.pack(length, BLOB, blob_guard(length, key), _blob_checksum(length, key))
+
+
+def _blob_checksum(length: int, key: bytes) -> int:
+    return xxhash.xxh3_64_intdigest(key, seed=length << 8 | BLOB)
 
 
 def blob_guard(length: int, key: bytes) -> bytes:
@@ -101,7 +113,7 @@ def blob_guard(length: int, key: bytes) -> bytes:
     Returns:
         Three bytes, not all zero.
     """
-    return (xxhash.xxh3_64_intdigest(key, seed=length << 8 | BLOB) & 0xFFFFFF | 1).to_bytes(3, 'little')
+    return (_blob_checksum(length, key) & 0xFFFFFF | 1).to_bytes(3, 'little')
 
 
 class LogFile:
@@ -182,20 +194,17 @@ class LogFile:
             OSError: As `append`.
         """
         total = KEY_SIZE + length
-        check, content = xxhash.xxh3_64(key, seed=total << 8 | BLOB), xxhash.xxh3_128()
+        content = xxhash.xxh3_128()
         start, last = self.size, b''
         with self._all_or_nothing() as number:
-            self._write(number, _FRAME.pack(total, BLOB, blob_guard(total, key), 0) + key)
+            self._write(number, _blob_head(total, key) + key)
             for chunk in chunks:
                 self._write(number, last)
                 last = chunk
-                check.update(chunk)
                 content.update(chunk)
-            if content.digest() != key:
+            if content.digest() != key:         # readers see a torn record until the last piece is there
                 self._cut(number, start)
                 return False
-            # Readers see a torn record until the last piece is there, so the checksum may come late.
-            os.pwrite(number, _FRAME.pack(total, BLOB, blob_guard(total, key), check.intdigest()), start)
             self._write(number, last)
         return True
 
@@ -428,7 +437,11 @@ def _read_blob_key(window: ReadWindow, position: int, length: int, guard: bytes,
     key = window.read(position, min(length, KEY_SIZE))
     if any(guard) and length > _PASSED_OVER:
         return key if guard == blob_guard(length, key) else None
-    check = xxhash.xxh3_64(seed=length << 8 | BLOB)
+    check, content = xxhash.xxh3_64(seed=length << 8 | BLOB), xxhash.xxh3_128()
     for at in range(0, length, _CHUNK):
-        check.update(window.read(position + at, min(_CHUNK, length - at)))
+        chunk = window.read(position + at, min(_CHUNK, length - at))
+        check.update(chunk)                     # until version 8 the checksum was that of all
+        content.update(chunk if at else chunk[KEY_SIZE:])
+    if checksum == _blob_checksum(length, key) and content.digest() == key:
+        return key
     return key if check.intdigest() == checksum else None
