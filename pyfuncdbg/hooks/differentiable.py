@@ -12,6 +12,8 @@ import numpy as np
 Arrays = Sequence[np.ndarray]
 DIFFERENTIABLES = '_differentiables'
 """Attribute of a site of runs: its `FindDifferentiables`."""
+EAGER_BY = 'eager_by'
+"""Attribute of a site whose calls have no values while the framework compiles: the setting with which they have some."""
 
 
 @dataclass(frozen=True, slots=True)

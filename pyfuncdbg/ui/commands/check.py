@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from pyfuncdbg.errors import CommandError, TypedCommand
+from pyfuncdbg.hooks.differentiable import EAGER_BY
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process, rerun_command
 from pyfuncdbg.observers.debug.gradients.function_check import check_functions
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, check_step
@@ -44,7 +45,7 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
                 return _check_modules(context, args)
             raise CommandError(f'run #{args.run} has no gradients to check; ', TypedCommand('tape'),
                                ' lists the runs that have some')
-        raise CommandError('no gradients were recorded: none were computed during the recording')
+        raise CommandError(*_no_gradients(trace))
     if not is_of_this_process(trace):
         raise CommandError("check repeats calls, and a finished trace holds no functions. Run the program, stop after "
                            f"the gradients and type: {rerun_command(trace, '--ops', '--break', 'SPEC')}, then 'check'")
@@ -57,6 +58,16 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
                        filters_of(args, 'run', 'call'), len(foreign) if args.call is None else 0,
                        foreign[0].site.host if foreign else '')
+
+
+def _no_gradients(trace: Trace) -> tuple[str, ...]:
+    """The text of the error that no backward step was recorded, with what makes them where that is known."""
+    traced = next((site for site in trace.sites() if EAGER_BY in site.attrs), None)
+    if traced is None:
+        return ('no gradients were recorded: none were computed during the recording',)
+    return (f'no gradients were recorded: {traced.name} was called while {traced.host} compiled it, without values. Run the '
+            f'program eagerly, stop after the gradients and type: {traced.attrs[EAGER_BY]} '
+            f"{rerun_command(trace, '--break', 'SPEC')}, then 'check'",)
 
 
 def _check_modules(context: Context, args: argparse.Namespace) -> CheckReport:

@@ -117,6 +117,24 @@ def test_a_value_that_is_not_computed_is_waited_for_by_the_recorder_alone(jax: A
         assert is_late
 
 
+def test_a_function_that_was_compiled_before_is_an_op(jax: Any, tmp_path: Path) -> None:
+    """Its own ops cannot be observed any more; compiled again, for other shapes, they are, and it is none."""
+    jnp = jax.numpy
+    double = jax.jit(lambda v: v * 2)
+    before = [jax.block_until_ready(jnp.arange(float(size))) for size in (3, 4)]
+    double(before[0]), double(before[0])
+    with pyfuncdbg.attach('jax'), Recorder(tmp_path / 'trace', ops=True):
+        double(before[0])
+    with pyfuncdbg.attach('jax'), Recorder(tmp_path / 'again', ops=True):
+        double(before[1]), double(before[1])
+    with pyfuncdbg.load(tmp_path / 'trace') as trace:
+        (call,) = trace.calls(kind='op')
+        assert (call.site.name, call.site.op_type, call.outputs[0].to_numpy().tolist()) == ('lambda', 'jit', [0, 2, 4])
+        assert [tensor.to_numpy().tolist() for tensor in call.inputs] == [[0, 1, 2]]
+    with pyfuncdbg.load(tmp_path / 'again') as trace:
+        assert [call.site.name for call in trace.calls(kind='op')] == ['lambda/mul'] * 2
+
+
 def test_what_is_typed_at_a_stop_is_no_op_of_the_program(tmp_path: Path) -> None:
     source = 'import jax.numpy as jnp\ndef f(x):\n    y = jnp.sin(x)\n    return jnp.cos(y)\nf(jnp.arange(3.))\n'
     done, trace = record(tmp_path, source, '--ops', '--break', 'program.py:4', '--ui', 'prompt',

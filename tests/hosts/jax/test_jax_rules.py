@@ -138,3 +138,18 @@ def test_check_finds_a_wrong_rule(tmp_path: Path) -> None:
     numbers = {call.number: call.site.name for call in trace.calls(kind='python')}
     assert [numbers[step.forward] for step in steps] == [step.site.attrs['forward'] for step in steps]
     assert int(steps[0].forward) > int(steps[1].forward) > int(steps[2].forward)     # the last one first
+
+
+TRACED = CHECKED.replace('print(jax.grad(loss)', 'print(jax.jit(jax.grad(loss))')
+
+
+def test_check_says_how_traced_rules_get_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that differentiates compiled code alone has no backward steps; the command that is named makes them."""
+    done, _ = record(tmp_path, TRACED, '--break', 'program.py:17', '--ui', 'prompt', typed='check\nc\n')
+    wanted = ("custom_vjp/scaled_fwd was called while jax compiled it, without values. Run the program eagerly, stop after "
+              f"the gradients and type: JAX_DISABLE_JIT=1 pyfuncdbg run --break SPEC {tmp_path / 'program.py'}, then 'check'")
+    assert wanted in ' '.join(done.stderr.split()), done.stderr
+    monkeypatch.setenv('JAX_DISABLE_JIT', '1')
+    (tmp_path / 'trace').rename(tmp_path / 'first')
+    done, _ = record(tmp_path, TRACED, '--break', 'program.py:17', '--ui', 'prompt', typed='check\nc\n')
+    assert ' BAD, ' in done.stderr and '(0.5 times)' in done.stderr, done.stderr

@@ -16,6 +16,8 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.numpy.graph.definitions import registry
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup, no_gradient
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.observers.debug.gradients.call_again import missing_reason
+from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 
@@ -395,3 +397,11 @@ def test_each_call_that_is_made_again_is_told_of(tmp_path):
     (edge,) = [edge for edge in report.edges if edge.op_type == 'EagerPyFunc']
     assert edge.outcome.verdict == 'OK' and len(told) >= edge.calls > 2
     assert {(what, total) for what, _, total in told} == {('checking gradients, backward steps', report.steps)}
+
+
+@pytest.mark.parametrize(('note', 'reason'), [
+    ('not known: not computed yet', 'is not known: not computed yet'),
+    ('more than 64 bytes', "was not kept in full (more than 64 bytes); record with level='full', or a larger full_limit")])
+def test_a_larger_recording_is_advised_where_it_helps(note: str, reason: str) -> None:
+    tensor = TensorRecord('x:0', 'float32', (2,), 8, 'none', note=note)
+    assert missing_reason(tensor) == reason

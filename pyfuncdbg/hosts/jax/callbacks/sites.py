@@ -8,6 +8,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.call_frames import STOP_REMARK
+from pyfuncdbg.hooks.differentiable import EAGER_BY
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.result_list import output_list
@@ -70,6 +71,8 @@ class CallbackSites:
         else:
             name = earlier.name
         attrs: dict[str, Any] = {'_call': partial(self._call_again, callback)}
+        if op_type.startswith('custom_'):
+            attrs[EAGER_BY] = 'JAX_DISABLE_JIT=1'
         layout = flat_arguments(self._parts, callback, function)
         if isinstance(layout, FlatArguments):
             attrs['_arguments'] = layout

@@ -22,11 +22,12 @@ from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import READERS, Host, ListChanges
 from pyfuncdbg.hooks.output import numpy_errstate
+from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, keep_state, repeat_obstacle
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.record_contents import load_output
-from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
+from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 FINISHED = ("a finished trace holds no function. Run the program, stop after the call: {run}, then 'return' "
@@ -92,10 +93,21 @@ def recorded_inputs(call: CallRecord) -> list[np.ndarray]:
         try:
             arrays.append(np.array(tensor.to_numpy()))
         except DroppedError:
-            why = f' ({tensor.note})' if tensor.note else ''
-            raise CommandError(f'call #{call.number} {call.label} cannot be repeated: its input {i} {tensor.name} was not '
-                               f"kept in full{why}; record with level='full', or a larger full_limit") from None
+            raise CommandError(f'call #{call.number} {call.label} cannot be repeated: its input {i} {tensor.name} '
+                               f'{missing_reason(tensor)}') from None
     return arrays
+
+
+def missing_reason(tensor: TensorRecord) -> str:
+    """Say why the elements of a tensor are not in a trace, and what would keep them, if anything does.
+
+    Args:
+        tensor: One that was not kept in full.
+    """
+    if tensor.note.startswith(NOT_KNOWN):
+        return f'is {tensor.note}'
+    why = f' ({tensor.note})' if tensor.note else ''
+    return f"was not kept in full{why}; record with level='full', or a larger full_limit"
 
 
 def argument_form(call: CallRecord) -> ArgumentForm | None:

@@ -13,7 +13,13 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.observers.debug.gradients.call_again import CallRepeater, RepeatedResult, live_site, repeat_calls
+from pyfuncdbg.observers.debug.gradients.call_again import (
+    CallRepeater,
+    RepeatedResult,
+    live_site,
+    missing_reason,
+    repeat_calls,
+)
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, WeightedOutputs
 from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
@@ -217,8 +223,7 @@ def _recorded_array(tensor: TensorRecord, what: str) -> np.ndarray:
     try:
         return np.array(tensor.to_numpy())
     except DroppedError:
-        why = f' ({tensor.note})' if tensor.note else ''
-        raise CommandError(f"{what} was not kept in full{why}; record with level='full'") from None
+        raise CommandError(f'{what} {missing_reason(tensor)}') from None
 
 
 def _function(maker: CallRepeater, inputs: Sequence[np.ndarray], recorded: Arrays, *,
