@@ -144,9 +144,9 @@ TRACED = CHECKED.replace('print(jax.grad(loss)', 'print(jax.jit(jax.grad(loss))'
 
 
 def test_check_says_how_traced_rules_get_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that differentiates compiled code alone has no backward steps; the command that is named makes them."""
+    """A program that differentiates compiled code alone has no steps to check; the command that is named makes them."""
     done, _ = record(tmp_path, TRACED, '--break', 'program.py:17', '--ui', 'prompt', typed='check\nc\n')
-    wanted = ("custom_vjp/scaled_fwd was called while jax compiled it, without values. Run the program eagerly, stop after "
+    wanted = ('custom_vjp/scaled_fwd was called while jax compiled it, without values. Run the program eagerly, stop after '
               f"the gradients and type: JAX_DISABLE_JIT=1 pyfuncdbg run --break SPEC {tmp_path / 'program.py'}, then 'check'")
     assert wanted in ' '.join(done.stderr.split()), done.stderr
     monkeypatch.setenv('JAX_DISABLE_JIT', '1')
