@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.exception_message import exception_message
 from pyfuncdbg.hooks.source_map import frame_line, program_code
 from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow, created_at, raised_record, rows_of, selected_row
 from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
@@ -204,15 +205,8 @@ def _exceptions(context: Context, args: argparse.Namespace) -> list[ErrorRow]:
         if chain[args.number].__traceback__ is None:
             raise CommandError(f'exceptions: number {args.number} has no frames to look at')
         stop.show_error(chain[args.number])
-    return [ErrorRow(i, type(error).__name__, _error_text(error), error is stop.error,
+    return [ErrorRow(i, type(error).__name__, exception_message(error), error is stop.error,
                      raised_record(error, host_of(stop)) if error is stop.error else None) for i, error in enumerate(chain)]
-
-
-def _error_text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception as broken:                 # the program's own __str__ may raise anything
-        return f'its __str__ raised {type(broken).__name__}'
 
 
 def _number(text: str) -> int:

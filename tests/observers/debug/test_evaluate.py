@@ -109,7 +109,7 @@ def test_an_error_whose_text_raises_is_told():
     class BadError(Exception):
         def __str__(self):
             raise KeyError('x')
-    with pytest.raises(CommandError, match='BadError: its __str__ raised KeyError'):
+    with pytest.raises(CommandError, match=r'BadError: <no message: .* raised KeyError>'):
         evaluate('fail()', NodeNames({}, {'fail': lambda: (_ for _ in ()).throw(BadError())}))
 
 

@@ -276,17 +276,18 @@ def test_to_write_an_error_parses_nothing_where_that_is_not_safe_with_threads(tm
         assert set(marks) == ({'^'} if sys.version_info < (3, 12) else {'^', '~'})
 
 
-def test_an_exception_whose_str_raises(tmp_path):
+@pytest.mark.parametrize('raised', [RuntimeError, SystemExit])
+def test_an_exception_whose_str_raises(tmp_path, raised):
     class BrokenError(Exception):
         def __str__(self):
-            raise RuntimeError('no')
+            raise raised('no')
 
     def fail():
         raise BrokenError
     with Recorder(tmp_path / 't.pfd'), pytest.raises(BrokenError):
         wrapped(fail)()
     with Trace.open(tmp_path / 't.pfd') as trace:
-        assert 'RuntimeError' in trace.calls()[0].error.message
+        assert raised.__name__ in trace.calls()[0].error.message
 
 
 def test_gradient_edges(tmp_path):

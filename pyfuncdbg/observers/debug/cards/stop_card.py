@@ -14,6 +14,7 @@ from typing import Any
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.call_frames import STOP_REMARK, code_of
+from pyfuncdbg.hooks.exception_message import exception_message
 from pyfuncdbg.hooks.own_files import is_library
 from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import (
@@ -240,12 +241,8 @@ def local_values(frame: FrameType) -> dict[str, Any]:
 
 
 def _raised(error: BaseException) -> RaisedError:
-    try:
-        message = str(error)
-    except Exception as broken:                 # the program's own __str__ may raise anything
-        message = f'its __str__ raised {type(broken).__name__}'
     went = [(frame, line) for frame, line in walk_tb(whole_traceback(error)) if not is_relay(frame.f_code.co_filename)]
     same = enclosing_frame_ids(frame for frame, _ in went)
     frames = tuple(place(frame, line) for frame, line in went if id(frame) not in same)
-    return RaisedError(type(error).__name__, message, frames)
+    return RaisedError(type(error).__name__, exception_message(error), frames)
 

@@ -14,6 +14,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
+from pyfuncdbg.hooks.exception_message import exception_message
 from pyfuncdbg.hooks.own_files import TYPED_CODE
 from pyfuncdbg.hooks.source_map import block_frames, function_variables, program_variables
 from pyfuncdbg.observers.debug.conditions.compiled_expression import KNOWN
@@ -346,10 +347,7 @@ def _run(code: CodeType, text: str, names: Namespace) -> Any:
 
 def _explain(error: BaseException, text: str, names: Namespace) -> str:
     """The error of the typed code, with a caret at the part that raised it."""
-    try:
-        said = str(error)
-    except Exception as broken:                 # the program's own __str__ may raise anything
-        said = f'its __str__ raised {type(broken).__name__}'
+    said = exception_message(error)
     message = f'{type(error).__name__}: {said}' if said else type(error).__name__
     if isinstance(error, NameError) and error.name:
         message += '.' + (nearest(error.name, (name for name in names.all_names() if not name.startswith('__')), 2)

@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyfuncdbg.hooks.exception_message import exception_message
 from pyfuncdbg.observers.record.records import CallRecord
 
 if TYPE_CHECKING:
@@ -44,10 +45,7 @@ def remote_call(error: BaseException, trace: Trace) -> RemoteCall | None:
     texts: list[str] = []
     known: BaseException | None = error
     while known is not None and len(texts) < _NEWEST:
-        try:
-            texts.append(str(known))
-        except Exception:                       # the program's own __str__ may raise anything
-            texts.append('')
+        texts.append(exception_message(known))
         known = known.__cause__                 # of `concurrent.futures` it has the text
     if not any(_TRACEBACK in text for text in texts):
         return None

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.exception_message import exception_message
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.own_files import is_adapter, is_own_file
 from pyfuncdbg.hooks.source_map import enclosing_frame_ids, is_block, is_generated, is_relay, place
@@ -210,16 +211,8 @@ def error_text(error: BaseException) -> tuple[str, str]:
     Returns:
         Its class, with the module if that is not `builtins`, and its message.
     """
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}', _message(error)
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)[:_LONGEST_MESSAGE]
-    # `__str__` is the program's and may raise anything.
-    except Exception as broken:
-        return f'<no message: str() of the exception raised {type(broken).__name__}>'
+    kind, message = type(error), exception_message(error)[:_LONGEST_MESSAGE]
+    return kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}', message
 
 
 def _too_large(array: np.ndarray) -> Snapshot:

@@ -40,7 +40,7 @@ def uncaught() -> str:
         return ''
     if isinstance(error, SystemExit):
         return _exit_text(error.code)
-    with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
+    with contextlib.suppress(Exception, SystemExit, GeneratorExit):     # the user's own __str__ may raise anything
         error_type, cause = type(error).__name__, error.__cause__
         if cause is not None and hasattr(error, 'node_def') and str(cause) in str(error):
             error = cause                           # what the function raised, not TensorFlow's error with all its text

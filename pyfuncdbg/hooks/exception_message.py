@@ -1,0 +1,17 @@
+"""Message of an exception of the program, whose `__str__` may raise anything. On any thread."""
+from __future__ import annotations
+
+
+def exception_message(error: BaseException) -> str:
+    """The message of an exception, or the reason why it has none.
+
+    Args:
+        error: Of the program. Where its `__str__` ends the program, that has not ended: nobody has printed the exception.
+
+    Returns:
+        One line or several.
+    """
+    try:
+        return str(error)
+    except (Exception, SystemExit, GeneratorExit) as broken:    # not KeyboardInterrupt, which is the user's
+        return f'<no message: str() of the exception raised {type(broken).__name__}>'
