@@ -1,8 +1,8 @@
 """Memory of a process that trains for long: `python tests/benchmarks/bench_torch_memory.py`, where PyTorch is installed.
 
 A small model is trained with a DataLoader, an `autograd.Function` and watched gradients while a recorder is on: resident
-memory at every tenth of the steps. It has to be flat once caches and pools are filled. Arguments: `ops`, and the number of
-steps (100,000).
+memory at every tenth of the steps. It has to be flat once caches and pools are filled. Arguments: `ops`, or `plain` for the
+program alone, and the number of steps (100,000).
 """
 from __future__ import annotations
 
@@ -69,6 +69,9 @@ if __name__ == '__main__':
     torch.set_num_threads(1)
     options = [word for word in sys.argv[1:] if not word.isdigit()]
     count = next((int(word) for word in sys.argv[1:] if word.isdigit()), STEPS)
-    with tempfile.TemporaryDirectory() as folder, pyfuncdbg.attach('torch'), \
-            pyfuncdbg.record(str(Path(folder) / 'run.pfd'), ops='ops' in options):
+    if 'plain' in options:
         train(count)
+    else:
+        with tempfile.TemporaryDirectory() as folder, pyfuncdbg.attach('torch'), \
+                pyfuncdbg.record(str(Path(folder) / 'run.pfd'), ops='ops' in options):
+            train(count)

@@ -5,7 +5,9 @@ Used by `tensor_values` where PyTorch has that interface (from 2.10) and this wa
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Clear
+from cpython.long cimport PyLong_AsLongLong
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -60,6 +62,7 @@ cdef enum:
     BOOL = 6
     MOST_DIMENSIONS = 16
     MAJOR = 1
+    KEPT_SHAPES = 64
 
 cdef list _TYPES = [[None] * 4, [None] * 4, [None] * 4]
 for _bits in (8, 16, 32, 64):
@@ -96,6 +99,7 @@ cdef class TensorMemory:
     """
     cdef DLPackExchangeAPI *_api
     cdef object _function_modes
+    cdef list _shapes
 
     def __init__(self, exchange, function_modes):
         cdef DLPackExchangeAPIHeader *header = <DLPackExchangeAPIHeader *> PyCapsule_GetPointer(exchange, 'dlpack_exchange_api')
@@ -105,6 +109,24 @@ cdef class TensorMemory:
             raise ValueError('no DLPack functions of version 1')
         self._api = <DLPackExchangeAPI *> header
         self._function_modes = function_modes
+        self._shapes = [()] * KEPT_SHAPES
+
+    cdef tuple _shape_of(self, DLTensor *view):
+        """The shape; the tuple of an earlier tensor where that is the same: a program has few."""
+        cdef int64_t mark = view.ndim
+        cdef int place
+        for place in range(view.ndim):
+            mark = mark * 31 + view.shape[place]
+        cdef int slot = mark & (KEPT_SHAPES - 1)
+        cdef tuple shape = <tuple> self._shapes[slot]
+        cdef bint is_same = len(shape) == view.ndim
+        for place in range(view.ndim):
+            if not is_same:
+                break
+            is_same = PyLong_AsLongLong(<object> PyTuple_GET_ITEM(shape, place)) == view.shape[place]
+        if not is_same:
+            shape = self._shapes[slot] = tuple([view.shape[place] for place in range(view.ndim)])
+        return shape
 
     cpdef object copy(self, object tensor, Py_ssize_t limit):
         """Copy a tensor.
@@ -149,7 +171,7 @@ cdef class TensorMemory:
             return None
         size = view.dtype.bits // 8
         cdef char *source = <char *> view.data + view.byte_offset
-        shape = tuple([view.shape[place] for place in range(view.ndim)])
+        shape = self._shape_of(&view)
         if count * size > limit:
             return dtype, shape, None, False
         if view.ndim == 0:

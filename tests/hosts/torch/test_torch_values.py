@@ -67,6 +67,14 @@ def test_a_copy_has_the_elements_of_the_tensor(torch: Any, host: Any, name: str)
         assert copy(tensor, len(data) - 1) == (dtype, shape, None, False)
 
 
+def test_shapes_are_those_of_each_copy(torch: Any, host: Any) -> None:
+    copy = COPIERS.get(torch.Tensor)
+    if copy is None:
+        pytest.skip('before PyTorch 2.10, or not compiled')
+    shapes = [shape for n in range(200) for shape in ((n,), (n % 7, n), (n, n % 5, 1))]
+    assert [copy(torch.empty(shape), 0)[1] for shape in shapes * 2] == shapes * 2
+
+
 def test_a_type_that_numpy_lacks(torch: Any, host: Any) -> None:
     array = host.to_numpy(torch.tensor([1.5, -2.0], dtype=torch.bfloat16))
     assert array.dtype == ml_dtypes.bfloat16
