@@ -86,6 +86,8 @@ class OpDef:
             known to be zero everywhere.
         selective: It has two inputs, and its gradient rule takes the keyword `needed`: for each whether its gradient is
             needed; the rule returns None where it is not.
+        value_rules: The same for NumPy values, `rule(gradient, x, y)` for each of two inputs, bit for bit: of one shape and
+            one of NumPy's real types. A pass that nothing watches makes no tensors then. () of most ops.
         sparse: The gradient rule takes None for an output without a gradient; other rules get zeros.
         slices: The gradient rule takes `IndexedSlices`; other rules get tensors.
         outputs: Number of outputs; -1 where attrs decide.
@@ -123,6 +125,7 @@ class OpDef:
     free: bool = False
     sealed: bool = False
     selective: bool = False
+    value_rules: tuple[Callable[..., Any], ...] = ()
     sparse: bool = False
     slices: bool = False
     retains: bool = False

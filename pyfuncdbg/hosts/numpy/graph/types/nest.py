@@ -5,6 +5,7 @@ dataclass is a leaf unless it has `__tf_flatten__`, as in TensorFlow. No state: 
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
@@ -22,12 +23,13 @@ class _Dot:
 
 def is_nested(value: Any) -> bool:
     """Whether a value is a structure rather than a leaf."""
-    if isinstance(value, (list, tuple, dict)):
-        return True
-    if isinstance(value, _TEXT):
-        return False
-    return (isinstance(value, (Sequence, Mapping, MappingView)) or hasattr(type(value), '__attrs_attrs__')
-            or hasattr(type(value), '__tf_flatten__'))
+    return isinstance(value, (list, tuple, dict)) or _is_structure(type(value))
+
+
+@functools.lru_cache(128)
+def _is_structure(kind: type) -> bool:
+    return not issubclass(kind, _TEXT) and (issubclass(kind, (Sequence, Mapping, MappingView))
+                                            or hasattr(kind, '__attrs_attrs__') or hasattr(kind, '__tf_flatten__'))
 
 
 def _is_namedtuple(value: Any) -> bool:

@@ -42,6 +42,13 @@ Rule = tuple[Part, Part] | Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
 """Gradient rules of both inputs: one for each, so that only what is needed is computed, or one for both."""
 
 
+_RULES_OF_VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    'AddV2': (lambda g, x, y: g, lambda g, x, y: g), 'Sub': (lambda g, x, y: g, lambda g, x, y: -g),
+    'Mul': (lambda g, x, y: g * y, lambda g, x, y: g * x),
+    'RealDiv': (lambda g, x, y: g / y, lambda g, x, y: g * ((-x / y) / y))}
+"""The rules of the commonest ops for values: see `OpDef.value_rules`."""
+
+
 def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *,
            infix: str | None = None,
            default: str | None = None, names: tuple[str, str] = ('x', 'y'), refused: bool = False) -> Binary:
@@ -63,7 +70,7 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
     """
     gradient = _gradient(rule) if rule is not None else None if refused else no_gradient
     register(OpDef(op, kernel, broadcast_rule(op, allowed, names), gradient, infix=infix, into=isinstance(kernel, np.ufunc),
-                   selective=rule is not None))
+                   selective=rule is not None, value_rules=_RULES_OF_VALUES.get(op, ())))
     permit(op, allowed)
 
     quick = fast_path.binary(lookup(op), allowed, lambda x, y: elementwise(op, x, y, default, names), default)
