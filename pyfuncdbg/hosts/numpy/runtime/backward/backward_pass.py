@@ -98,7 +98,7 @@ def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gr
         at = _push_values(path, at + 1, reached, gradients.parts)
 
 
-def _push_values(path: Sequence[Any], at: int, reached: Container[int] | None, parts: dict[int, list[Any]]) -> int:
+def _push_values(path: Sequence[Any], start: int, reached: Container[int] | None, parts: dict[int, list[Any]]) -> int:
     """Push gradients through nodes from a place on, as long as they have rules for values.
 
     Returns:
@@ -106,7 +106,7 @@ def _push_values(path: Sequence[Any], at: int, reached: Container[int] | None, p
     """
     before = _set(_IGNORE)
     try:
-        for at in range(at, len(path)):
+        for at in range(start, len(path)):
             node = path[at]
             rules = node.definition.value_rules
             if not rules or type(node) is not ElementNode:
