@@ -4,16 +4,10 @@ At top level it has what TensorFlow 2 has and, so that old programs run unchange
 """
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.hosts.numpy.graph.device import DeviceSpec as DeviceSpec
 from pyfuncdbg.hosts.numpy.graph.proto import versions as _versions
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like as ones_like, zeros_like as zeros_like
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import transpose as transpose
-from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import device as device, name_scope as name_scope
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where as where
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.lazy_names import late
 from pyfuncdbg.tf.public import publish as _publish
-from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 
 __version__ = _versions.VERSION
 
@@ -52,13 +46,15 @@ if TYPE_CHECKING:
     from pyfuncdbg.tf.rare import *  # noqa: F403
     from pyfuncdbg.tf.version1 import *  # noqa: F403
     from pyfuncdbg.tf.version2 import *  # noqa: F403
+    from pyfuncdbg.tf.vocabulary import *  # noqa: F403
+    from pyfuncdbg.tf.vocabulary2 import *  # noqa: F403
 
 _NAMESPACES = (
     'autodiff', 'autograph', 'bitwise', 'compat', 'config', 'contrib', 'data', 'debugging', 'distribute', 'dtypes',
     'errors', 'graph_util', 'initializers', 'io', 'linalg', 'math', 'nest', 'nn', 'ragged', 'random', 'raw_ops', 'sparse',
     'strings', 'test', 'train', 'version',
 )
-_PARTS = 'graphs', 'version2', 'rare', 'composites', 'graphs1', 'version1'
+_PARTS = 'vocabulary', 'vocabulary2', 'graphs', 'version2', 'rare', 'composites', 'graphs1', 'version1'
 
 __getattr__, __dir__ = late(
     __name__, {name: f'{__name__}.{name}' for name in _NAMESPACES}, [f'{__name__}.{name}' for name in _PARTS],
@@ -66,3 +62,4 @@ __getattr__, __dir__ = late(
 
 
 _publish(globals())
+

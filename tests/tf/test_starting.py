@@ -48,6 +48,12 @@ print((tf.constant([1, 2]) + tf.ones(2, tf.int32)).numpy(), [name for name in {L
     assert (done.stdout, done.stderr) == (f"[2 3] {['numpy.random'] * numpy1}\n", '')
 
 
+def test_the_import_alone_loads_nothing_of_the_runtime() -> None:
+    program = 'import sys, pyfuncdbg.tf; print(*[m for m in sys.modules if m.startswith("numpy") or ".ops" in m])'
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ('\n', '')
+
+
 def test_what_is_loaded_late_is_there_in_any_order() -> None:
     """Each name is the first that its process asks for."""
     for name in ('Session', 'Variable', 'function', 'gradients', 'py_function', 'py_func', 'compat.v1.get_variable',

@@ -23,7 +23,7 @@ class _Dot:
 
 def is_nested(value: Any) -> bool:
     """Whether a value is a structure rather than a leaf."""
-    return isinstance(value, (list, tuple, dict)) or _is_structure(type(value))
+    return isinstance(value, (list, tuple, dict)) or _is_structure(type(value))  # type: ignore[arg-type]
 
 
 @functools.lru_cache(128)
