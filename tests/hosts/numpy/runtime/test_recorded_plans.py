@@ -29,17 +29,37 @@ class Onlooker:
         return proceed()
 
 
-def traced(path: Path, program: Any, together: bool, **options: Any) -> list[CallRecord]:
+class Stepper:
+    """A hook that pauses each run before each of its nodes."""
+
+    kinds = frozenset(('run',))
+
+    def __init__(self) -> None:
+        self.pauses = 0
+
+    def around(self, call: Any, proceed: Any) -> Any:
+        if call.site.name != 'Session.run':
+            return proceed()
+        control = call.run.control
+
+        def on_pause() -> None:
+            self.pauses += 1
+            call.run.control.go_to(call.run.control.position + 1)
+        control.pause(on_pause)
+        return proceed()
+
+
+def traced(path: Path, program: Any, together: bool, *, stepper: Stepper | None = None, **options: Any) -> list[CallRecord]:
     """The calls of ops of a program, whose run the recorder sees alone or beside another hook."""
-    onlooker = Onlooker()
+    beside = stepper or Onlooker()
     with Recorder(path, ops=True, capture='off', **options) as recorder:
         if not together:
-            hooks.add(onlooker)
+            hooks.add(beside)
         try:
-            assert (hooks.op_recorder is recorder) is together
+            assert stepper is not None or (hooks.op_recorder is recorder) is together
             program()
         finally:
-            hooks.remove(onlooker)
+            hooks.remove(beside)
     with Trace.open(path) as trace:
         assert not trace.info().damage and not trace.info().dropped
         calls = trace.calls(kind='op')
@@ -131,10 +151,11 @@ def graph_of(steps: list[tuple[str, int, int]], dtype: Any) -> Any:
 @given(st.lists(st.tuples(st.sampled_from(sorted(OPS)), st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=12),
        st.sampled_from([np.float32, np.float64]),
        st.sampled_from([{'level': 'full'}, {'full_limit': 0}, {'full_limit': 100}]))
-def test_the_forms_of_a_plan_record_the_same(tmp_path_factory, steps, dtype, options):
+def test_the_forms_of_a_plan_and_stepping_record_the_same(tmp_path_factory, steps, dtype, options):
     path = tmp_path_factory.mktemp('forms')
     fetched, records = [], []
-    for together in (True, False):
+    stepper = Stepper()
+    for together, beside in ((True, None), (False, None), (False, stepper)):
         run = graph_of(steps, dtype)
         feed = np.random.default_rng(1).standard_normal((16, 16)).astype(dtype)
 
@@ -145,9 +166,11 @@ def test_the_forms_of_a_plan_record_the_same(tmp_path_factory, steps, dtype, opt
                 for result in results:
                     result[...] = 77            # the program's: the record has what was computed
                 feed[...] += 1
-        records.append(traced(path / f'{together}.pfd', program, together, **options))
-    assert fetched[:2] == fetched[2:]
-    assert_same(*records)
+        records.append(traced(path / f'{len(records)}.pfd', program, together, stepper=beside, **options))
+    assert fetched[:2] == fetched[2:4] == fetched[4:]
+    assert stepper.pauses >= 2 * len(steps)
+    assert_same(*records[:2])
+    assert_same(records[0], records[2])
     VALUES.clear()
 
 
