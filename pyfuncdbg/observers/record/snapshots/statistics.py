@@ -156,7 +156,9 @@ def stats_of_row(row: Any, kind: str, shape: tuple[int, ...]) -> Stats:
 
 
 def all_finite(array: np.ndarray) -> bool:
-    """Whether no element is NaN or infinite. A finite sum proves it and costs a third of looking at each element.
+    """Whether no element is NaN or infinite.
+
+    For NumPy a finite sum proves it, and costs a third of looking at each element.
 
     Args:
         array: Of any shape and type.
@@ -166,6 +168,10 @@ def all_finite(array: np.ndarray) -> bool:
     """
     if array.dtype.kind in 'iubSUTOmM':
         return True
+    if _find_bad is not None:
+        (mark,) = _find_bad([array])
+        if mark >= 0:
+            return not mark
     with np.errstate(all='ignore'):
         numbers = as_numbers(array)
         return numbers is None or _has_finite_sum(numbers.reshape(-1)) or bool(np.isfinite(numbers).all())
