@@ -26,6 +26,7 @@ import pyfuncdbg
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg import tf
 from pyfuncdbg.hosts.jax import array_values, callback_fast_path
+from pyfuncdbg.hosts.jax.graph_ops import compiled_ops, eager_ops, eager_sites
 from pyfuncdbg.hosts.jax.runs import dispatches
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.torch.graph_ops import op_calls, op_sites

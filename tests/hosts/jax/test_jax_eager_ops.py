@@ -146,11 +146,11 @@ def test_what_is_typed_at_a_stop_is_no_op_of_the_program(tmp_path: Path) -> None
 
 def test_a_mistake_of_ours_leaves_the_program_as_it_is(jax: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                        capfd: pytest.CaptureFixture[str]) -> None:
-    from pyfuncdbg.hosts.jax.graph_ops.eager_sites import EagerSites
+    from pyfuncdbg.hosts.jax.graph_ops import eager_sites
 
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError('ours')
-    monkeypatch.setattr(EagerSites, 'of', broken)
+    monkeypatch.setattr(eager_sites, 'program_frames', broken)
     with pyfuncdbg.attach('jax'), Recorder(tmp_path / 'trace', ops=True):
         assert float(jax.numpy.float32(2) + 1) == 3 and float(jax.lax.sqrt(4.)) == 2
     assert capfd.readouterr().err.count('watching eager ops failed and is switched off: ZeroDivisionError: ours') == 1

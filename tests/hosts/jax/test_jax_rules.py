@@ -75,7 +75,7 @@ def test_tracebacks_and_mistakes_look_as_without_us(tmp_path: Path) -> None:
     plain = run(tmp_path, 'program.py').stdout
     done, trace = record(tmp_path, tmp_path / 'program.py')
     ours, theirs = (text.replace(str(tmp_path) + '/', '') for text in (done.stdout, plain))
-    assert theirs.count("ArithmeticError: three") == 5 and ours == theirs
+    assert theirs.count("ArithmeticError: three") in (5, 6) and ours == theirs       # JAX 0.8 says it once more
     assert len([call for call in trace.calls(kind='python') if call.error is not None]) == 3
 
 

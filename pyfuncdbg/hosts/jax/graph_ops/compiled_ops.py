@@ -1,3 +1,4 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Compiled functions of JAX that a program executes eagerly, as ops: `jnp.sin`, an op of `jax.lax`.
 
 One that holds the program's own function is an op, too, unless its ops are observed. On the thread of each dispatch.

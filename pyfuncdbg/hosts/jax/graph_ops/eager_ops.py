@@ -1,7 +1,9 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Eager ops as calls of kind 'op', where a hook wants them.
 
 They are what a program executes outside of `jit`, op by op. JAX dispatches each by itself: from C++, which calls JAX's post
 hook, or from Python when it compiles. An op that is dispatched may be computed later. On the thread of the dispatch.
+Compiled by `eager_ops.pxd`, as the sites and the ops.
 """
 from __future__ import annotations
 
@@ -60,6 +62,7 @@ class EagerOps:
         self._runs = runs
         self._executables = executables
         self._array: Any = parts.array.ArrayImpl
+        self._failed: Any = parts.errors.JaxRuntimeError
         self._ops = CompiledOps(parts, executables)
         self._sites = EagerSites(parts, host)
         self._thread = _Thread()
@@ -82,7 +85,7 @@ class EagerOps:
             executable = self._executables.called_as(call) if call.has_host_callbacks else None
             if executable is None or not executable.observers:
                 self._watch(lambda: self._ops.executed(program, settings.get('name', '')), args, results,
-                            sys._getframe(1), began, perf_counter_ns())
+                            sys._getframe(), began, perf_counter_ns())
             return executed
         return _pjit_call_impl_python
 
@@ -101,7 +104,7 @@ class EagerOps:
             if called is not None:
                 outputs = (results,) if type(results) is self._array else self._parts.tree.tree_leaves(results)
                 now = perf_counter_ns()
-                self._make(*called, outputs, frame, now, now)
+                self._make(called[0], called[1], outputs, frame, now, now)
         except RunAborted:
             raise
         except Exception as error:              # a mistake of ours: the program goes on
@@ -151,21 +154,30 @@ class EagerOps:
         else:
             if not hooks.passive:               # a debugger: its user asks for the values
                 wait_for([*inputs, *outputs])
-            invoke(site, lambda *_: outputs, run, inputs, thread=threading.get_native_id())
+            invoke(site, partial(_outputs, outputs), run, inputs, thread=threading.get_native_id())
         self._sites.note_outputs(site, outputs)
 
     def _kept(self, value: Any) -> Any:
         """A value for a recorder: nothing that the program may write to, and nothing that has to be waited for."""
         if type(value) is not self._array:
             return np.array(value) if isinstance(value, np.ndarray) else value
-        dtype, shape = value.dtype, value.shape
         try:
-            if prod(shape) * dtype.itemsize <= _SMALL and value.is_ready():
-                return np.array(self._host.to_numpy(value))
+            is_ready = value.is_ready()
         except RuntimeError:                    # donated to this op
-            return UnknownValue(dtype, shape, DELETED)
-        except ValueNotKnown as error:
-            return error.value
+            return UnknownValue(value.dtype, value.shape, DELETED)
+        if is_ready:
+            try:
+                view = memoryview(value)
+                if view.nbytes <= _SMALL:
+                    return np.array(view)
+            except (BufferError, self._failed):     # of a type without a buffer, of several devices; or it has failed
+                pass
+        dtype, shape = value.dtype, value.shape
+        if is_ready and prod(shape) * dtype.itemsize <= _SMALL:
+            try:
+                return np.array(self._host.to_numpy(value))
+            except ValueNotKnown as error:
+                return error.value
         later = self._later.get(id(value))
         if later is None:
             later = self._later[id(value)] = LaterValue(dtype, shape, partial(self._read, value,
@@ -188,3 +200,8 @@ class EagerOps:
         """Watch no more eager ops, after a mistake of ours."""
         self.on = False
         report_failure('watching eager ops failed and is switched off', error)
+
+
+def _outputs(outputs: Sequence[Any], *_: Any) -> Sequence[Any]:
+    """What an op has computed, as a function of its inputs."""
+    return outputs

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Sites of eager ops, by op and line of the program.
 
 An op of a backward pass has the line of the op that it differentiates.
