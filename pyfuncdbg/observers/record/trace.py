@@ -207,7 +207,8 @@ class Trace:
                          (self._retries(None), self._retries('run')),
                          runs['backward'], runs['element'], runs['inner'], self._reading.first_run(),
                          *self._environment(first), first.compiled, tuple([trip_of(note) for note in self._notes(TRIP)]),
-                         pauses_of([note for note in self._notes(SWITCH) if note.process == 1]))
+                         pauses_of([note for note in self._notes(SWITCH) if note.process == 1]),
+                         tuple([log.pid for log in logs if not log.ended]))
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))

@@ -104,6 +104,7 @@ class TraceInfo:
         first_run: The least number of a run; eager code that calls nothing has one, but is none.
         trips: Why a flight recorder has written it, at most 100; none of a trace of the whole program.
         pauses: When recording was off: calls then are not in it, and not counted.
+        unclosed: Those of `processes` that have not closed their log.
     """
 
     path: str
@@ -144,6 +145,7 @@ class TraceInfo:
         return {'Python': self.python, **self.versions}
     trips: tuple[Trip, ...] = ()
     pauses: tuple[Pause, ...] = ()
+    unclosed: tuple[int, ...] = ()
 
     @property
     def lost_calls(self) -> int:

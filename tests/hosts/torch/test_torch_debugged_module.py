@@ -30,6 +30,7 @@ def terminal(folder: Path, compiled: bool) -> Terminal:
     return Terminal(folder, 'program.py', timeout=100)
 
 
+@pytest.mark.usefixtures('op_modes')
 def test_a_card_before_each_call_and_the_tensors_after_it(tmp_path: Path) -> None:
     with terminal(tmp_path, compiled=False) as user:
         shown = user.prompt()
@@ -40,6 +41,16 @@ def test_a_card_before_each_call_and_the_tensors_after_it(tmp_path: Path) -> Non
         user.type('run -n', 'step 1 False', '(3rd of Sequential)')
         shown = user.type('run -f has_nan', 'tensors found', 'passed has_nan', '0/addmm:0')
         user.type('run', 'step 2 True', '(4th of Sequential)')
+        user.last('quit', 'step 3 False')
+        assert user.end() == 0
+
+
+def test_without_ops_the_card_has_inputs_and_results(tmp_path: Path) -> None:
+    with terminal(tmp_path, compiled=False) as user:
+        assert '(1st of Sequential)' in user.prompt()
+        shown = user.type('run', 'done after', 'Sequential:0')
+        assert 'input ' in shown and 'Linear' not in shown
+        user.type('run', 'step 0 False', '(2nd of Sequential)')
         user.last('quit', 'step 3 False')
         assert user.end() == 0
 

@@ -45,6 +45,7 @@ def test_without_a_fault_there_is_nothing_to_find(record: Record) -> None:
     assert recorded.trace.count(bad=True) == recorded.trace.count(failed=True) == 0
 
 
+@pytest.mark.usefixtures('op_modes')
 def test_a_nan_is_found_where_it_is_born(tmp_path: Path) -> None:
     person = Person(tmp_path)
     with person.shell('pyfuncdbg run --ops digits_cnn.py nan') as user:

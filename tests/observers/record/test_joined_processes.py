@@ -62,6 +62,7 @@ def test_what_is_committed_outlives_the_process(tmp_path: Path) -> None:
         call, = trace.calls()
         assert call.site.name == 'worker'
         assert call.duration is not None
+        assert trace.info().unclosed == (trace.info().processes[call.process - 1],)
 
 
 def test_a_process_whose_trace_is_gone_works_on_unwatched(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from written_trace import tensor, trace_of
 
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, outcomes
@@ -214,8 +215,17 @@ def test_a_killed_program_is_not_said_to_have_called_nothing(draw):
     assert ('No finished call is here. The recording has not been closed: the program still runs, was killed, or could not '
             'write.') in text
     assert 'No wrapped function was called' not in text
-    assert 'its last calls may be missing' in ' '.join(reported(draw, trace_with(sample().call(1), complete=False)).split())
+    assert 'the last calls may be missing' in ' '.join(reported(draw, trace_with(sample().call(1), complete=False)).split())
     assert 'may be missing' not in reported(draw, trace_with(sample().call(1)))
+
+
+@pytest.mark.parametrize(('unclosed', 'whose'), [
+    ((11,), 'the recording was'), ((12,), 'the log of process 12 was'), ((12, 13), 'the logs of processes 12, 13 were'),
+    ((12, 13, 14, 15), 'the logs of processes 12, 13, 14, ... were')])
+def test_it_says_which_processes_have_not_closed_their_logs(draw, unclosed, whose):
+    summary = summarize(trace_with(sample().call(1), complete=False))
+    info = replace(summary.info, processes=(11, 12, 13, 14, 15), unclosed=unclosed)
+    assert f'{whose} not closed: still running' in draw(report(replace(summary, info=info)), 120)
 
 
 def test_birth_in_a_gradient(draw):

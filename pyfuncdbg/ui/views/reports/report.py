@@ -317,6 +317,15 @@ def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
     return Page(table, *more)
 
 
+def _unclosed(info: TraceInfo) -> str:
+    """Whose log was not closed; of the first process it is as if the recording was not."""
+    later = [process for process in info.unclosed if process not in info.processes[:1]]
+    if len(later) < len(info.unclosed) or not later:
+        return 'the recording was'
+    return f'the log of process {later[0]} was' if len(later) == 1 else (
+        f'the logs of processes {", ".join(map(str, later[:SHORT]))}{", ..." if len(later) > SHORT else ""} were')
+
+
 def _lost(summary: TraceSummary) -> list[Part]:
     info = summary.info
     parts: list[Part] = []
@@ -328,9 +337,8 @@ def _lost(summary: TraceSummary) -> list[Part]:
         parts.append(_not_kept(info))
     parts += damage_lines(info.damage)
     if not info.complete and not summary.live and summary.calls.get('python'):
-        whose = 'the recording was' if len(info.processes) == 1 else 'the log of a process was'
-        parts.append(Text(f'{whose} not closed: still running, killed, or unable to write; its last calls may be missing',
-                          'yellow'))
+        parts.append(Text(f'{_unclosed(info)} not closed: still running, killed, or unable to write; the last calls may be '
+                          'missing', 'yellow'))
     if info.op_cost is not None:
         parts.append(Text(op_cost(info.op_cost), 'dim'))
     if summary.unfinished:
