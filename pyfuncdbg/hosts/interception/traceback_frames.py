@@ -1,7 +1,9 @@
 """Tracebacks of exceptions that pass through our replacements, without our frames: as they are without us."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 from pyfuncdbg.hooks.own_files import is_own_file
 
@@ -37,3 +39,18 @@ def without_own_frames(entry: TracebackType | None) -> TracebackType | None:
             step.tb_next = step.tb_next.tb_next
         step = step.tb_next
     return entry
+
+
+def without_trace(replacement: Callable[..., Any]) -> Callable[..., Any]:
+    """A replacement in whose errors none of our frames is; in compiled code it cannot take its own out itself.
+
+    Args:
+        replacement: Of a framework's function or method.
+    """
+    def replaced(*args: Any, **settings: Any) -> Any:
+        try:
+            return replacement(*args, **settings)
+        except BaseException as error:
+            error.__traceback__ = without_own_frames(error.__traceback__)
+            raise
+    return replaced

@@ -195,6 +195,35 @@ def test_runs_are_seen_after_jax_has_set_the_hook_of_a_thread(jax: Any) -> None:
     assert [float(inputs[0]) for inputs in hook.inputs if inputs and inputs[0] == inputs[0]] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize('elsewhere', [False, True])
+def test_runs_are_seen_where_jax_has_set_the_hook_before_attaching(jax: Any, elsewhere: bool) -> None:
+    """On the thread that attaches, and on another one from its first dispatch by Python on."""
+    step, hook, attached = compiled(jax), Seen(), threading.Event()
+    hook.kinds = frozenset(('run',))
+
+    def work() -> None:
+        jax.vmap(lambda v: v + 1)(jax.numpy.arange(3.))
+        if elsewhere:
+            prepared.set()
+            attached.wait()
+            for value in (1., 2., 3., 4.):
+                step(value)
+    prepared, thread = threading.Event(), threading.Thread(target=work)
+    thread.start() if elsewhere else work()
+    if elsewhere:
+        prepared.wait()
+    with pyfuncdbg.attach('jax'):
+        hooks.add(hook)
+        attached.set()
+        if elsewhere:
+            thread.join()
+        else:
+            for value in (1., 2., 3., 4.):
+                step(value)
+        hooks.remove(hook)
+    assert [float(inputs[0]) for inputs in hook.inputs] == [1, 2, 3, 4]
+
+
 def test_a_mistake_of_ours_leaves_the_program_as_it_is(jax: Any, seen: Seen, monkeypatch: pytest.MonkeyPatch,
                                                        capfd: pytest.CaptureFixture[str]) -> None:
     from pyfuncdbg.hosts.jax.runs.dispatches import Dispatches

@@ -27,6 +27,7 @@ from pyfuncdbg.hooks.op_batch import OpBatch, deliver
 from pyfuncdbg.hooks.value_placeholders import LaterValue, UnknownValue, ValueNotKnown
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import without_trace
 from pyfuncdbg.hosts.jax.array_values import DELETED
 from pyfuncdbg.hosts.jax.callbacks.custom_steps import wait_for
 from pyfuncdbg.hosts.jax.graph_ops.compiled_ops import CompiledOp, CompiledOps
@@ -71,7 +72,7 @@ class EagerOps:
     def install(self, patches: Patches) -> None:
         """Replace JAX's function that compiles and executes what C++ has not met yet."""
         pjit = self._parts.compilation
-        patches.replace(pjit, '_pjit_call_impl_python', self._replace_execution(pjit._pjit_call_impl_python))
+        patches.replace(pjit, '_pjit_call_impl_python', without_trace(self._replace_execution(pjit._pjit_call_impl_python)))
 
     def _replace_execution(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def _pjit_call_impl_python(*args: Any, **settings: Any) -> Any:

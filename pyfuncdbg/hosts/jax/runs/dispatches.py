@@ -22,7 +22,7 @@ from pyfuncdbg.hooks.chain import hooks, invoke, invoke_afterwards, report_failu
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
-from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
+from pyfuncdbg.hosts.interception.traceback_frames import without_trace
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.executables import Executable, Executables, Observing
@@ -149,8 +149,8 @@ class Dispatches:
     def install(self, patches: Patches) -> None:
         """Replace the function by which Python code dispatches, and await dispatches from C++ while a hook is installed."""
         kind = self._parts.execution.ExecuteReplicated
-        patches.replace(kind, '__call__', self._replace_call(kind.__call__))
-        patches.replace(self._parts.jit, 'impl', self._replace_impl(self._parts.jit.impl))
+        patches.replace(kind, '__call__', without_trace(self._replace_call(kind.__call__)))
+        patches.replace(self._parts.jit, 'impl', without_trace(self._replace_impl(self._parts.jit.impl)))
         self._post_hook.install(patches)
 
     def remove(self) -> None:
@@ -163,14 +163,11 @@ class Dispatches:
         def __call__(unsafe_call: Any, *args: Any) -> Any:  # noqa: N807
             if not unsafe_call.has_host_callbacks or not (hooks.python or hooks.run or hooks.op):
                 return original(unsafe_call, *args)
-            try:
-                executable = self.executables.called_as(unsafe_call)
-                if executable is None or executable.eager or executable.is_ignored:
-                    return original(unsafe_call, *args)
-                return self._dispatch(executable, lambda *values: original(unsafe_call, *values), args)
-            except BaseException as error:
-                drop_leading_own_frames(error)
-                raise
+            self._post_hook.adopt_thread()
+            executable = self.executables.called_as(unsafe_call)
+            if executable is None or executable.eager or executable.is_ignored:
+                return original(unsafe_call, *args)
+            return self._dispatch(executable, lambda *values: original(unsafe_call, *values), args)
         return __call__
 
     def _replace_impl(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -178,6 +175,7 @@ class Dispatches:
         def impl(*args: Any, **settings: Any) -> Any:
             if not (hooks.python or hooks.run or hooks.op):
                 return original(*args, **settings)
+            self._post_hook.adopt_thread()
             thread = self.thread
             count, outer, thread.unfinished = thread.count, thread.unfinished, None
             try:
@@ -186,9 +184,6 @@ class Dispatches:
                     self._end_dispatch(self.executables.compiled_from(settings.get('jaxpr')), args, results)
                 if hooks.op and self.eager_ops is not None:
                     self.eager_ops.on_executed(settings['jaxpr'], settings.get('name', ''), args, results, sys._getframe())
-            except BaseException as error:
-                drop_leading_own_frames(error)
-                raise
             finally:
                 thread.unfinished = outer
             return results

@@ -22,11 +22,12 @@ class _Thread(threading.local):
 
     Attributes:
         is_set: Whether it has.
+        is_adopted: Whether it was asked what it had set before the attachment.
         hook: The hook; None for none.
     """
 
     def __init__(self) -> None:
-        self.is_set = False
+        self.is_set = self.is_adopted = False
         self.hook: Reaction | None = None
 
 
@@ -71,6 +72,15 @@ class PostHook:
             self._other = self._get()
         self._is_set = wanted
         self._follow()
+        self.adopt_thread()
+
+    def adopt_thread(self) -> None:
+        """Let this thread follow our hook, though JAX has set one for it before the attachment: mostly none, by `vmap`."""
+        if self._is_set and self._setting is not None and not self._thread.is_adopted:
+            self._thread.is_adopted = True
+            hook = self._setting.get_local()
+            if hook is not self._unset and not self._thread.is_set:
+                self.set_local(hook)
 
     def _follow(self) -> None:
         """Set what the moment asks for: nothing of ours is between where there is no other hook."""
