@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hosts.jax.jax_program import PROGRAMS, record, run
+from hosts.jax.jax_program import PROGRAMS, RELEASE, record, run
 from seen_calls import Seen
 
 import pyfuncdbg
@@ -67,7 +67,8 @@ def test_a_breakpoint_stops_at_trace_time_with_the_tracers(tmp_path: Path) -> No
                      typed='p g.tolist()\nc\nn\nn\np g\nc\nc\n')
     assert done.stderr.count('STOPPED entering clip_bwd at rules.py:8') == 3, done.stderr
     assert '\n[1.0, 1.0, 1.0]\n' in done.stderr
-    assert '\nJitTracer(float32[3])\n' in done.stderr and 'STOPPED in clip_bwd at rules.py:10' in done.stderr
+    tracer = 'JitTracer(float32[3])' if RELEASE >= (0, 8) else 'Traced<float32[3]>with<DynamicJaxprTrace>'
+    assert f'\n{tracer}' in done.stderr and 'STOPPED in clip_bwd at rules.py:10' in done.stderr
 
 
 def test_tracebacks_and_mistakes_look_as_without_us(tmp_path: Path) -> None:
