@@ -1,6 +1,7 @@
 """The benchmarks' own sums: which way a target points, what is compared, and that figures come back from their file."""
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -30,6 +31,12 @@ def test_a_row_says_whether_its_target_is_met(kind: str, bound: float, peer: flo
     found = measure(Row('row', lambda: sides(10.0, peer), Target(kind, bound), clock=REPORTED, seconds=0))
     assert (found.compared.median if found.compared is not None else None, found.met) == (compared, met)
     assert found.ours.median == 10.0 and found.against == ('theirs' if peer is not None else '')
+
+
+def test_a_target_between_the_quartiles_is_neither_met_nor_missed() -> None:
+    times = itertools.cycle([8.0, 12.0, 10.0, 14.0])
+    row = Row('row', lambda: (Side('ours', lambda: next(times)), None), Target('takes', 11), clock=REPORTED, seconds=0)
+    assert measure(row).met is None
 
 
 def test_a_piece_of_work_that_is_many_calls_is_told_by_call() -> None:

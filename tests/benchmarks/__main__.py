@@ -28,7 +28,7 @@ from rich.console import Console  # noqa: E402
 
 SCRIPTS = {'bench_start': '', 'bench_runtime': '', 'bench_record': '', 'bench_watching': '', 'bench_session': '',
            'bench_breakpoints': '', 'bench_lines': '', 'bench_line_tracer': '', 'bench_flight': '', 'bench_live': 'pexpect',
-           'bench_tensorflow': 'tensorflow'}
+           'bench_tensorflow': 'tensorflow', 'bench_torch': 'torch', 'bench_jax': 'jax'}
 """The scripts, and the package that each cannot do without."""
 
 

@@ -1,16 +1,15 @@
-"""What attaching to the real JAX costs: `python tests/benchmarks/bench_jax.py`, where JAX is installed.
+"""What attaching to the real JAX costs, where it is installed.
 
 Each way of calling a Python function, against itself without us: attached with nobody watching, with a breakpoint elsewhere,
-and recorded. Words of the names of ways are arguments.
+and recorded.
 """
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
-from timing import Result, Work, table
+from measurement import Around, Row, Side, Target, Work
 
 import pyfuncdbg
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.recorder import Recorder
 
-SERIES, ROUNDS, LOOP, GRADIENT_OPS = 60, 40, 200, 9
-"""Calls after which the next state has its turn, how many turns each has, calls within one compiled loop, and ops of an
-eager gradient."""
+SERIES, LOOP, GRADIENT_OPS = 60, 200, 9
+"""Calls after which the next state has its turn, calls within one compiled loop, and ops of an eager gradient."""
 
 
 def add(value: Any) -> Any:
@@ -68,53 +66,44 @@ def breakpoint_elsewhere() -> Iterator[None]:
             debugger.leave()
 
 
-def recorded(folder: Path, ops: bool = False) -> Callable[[], AbstractContextManager[Any]]:
-    numbers = iter(range(1_000_000))
-
+def recorded(folder: Path, ops: bool = False) -> Around:
     @contextmanager
     def state() -> Iterator[None]:
-        with pyfuncdbg.attach('jax'), Recorder(folder / f'{next(numbers)}.pfd', budget=2 << 30, ops=ops):
+        with tempfile.TemporaryDirectory(dir=folder) as place, pyfuncdbg.attach('jax'), Recorder(
+                Path(place) / 't.pfd', budget=2 << 30, ops=ops):
             yield
     return state
 
 
-def best(work: Work, states: dict[str, Callable[[], AbstractContextManager[Any]]], count: int) -> dict[str, float]:
-    """Microseconds of one piece of work in each state: the lower quartile of the medians of many short series, in turn."""
-    medians: dict[str, list[float]] = {name: [] for name in states}
-    for _ in range(ROUNDS):
-        for name, state in states.items():
-            with state():
-                for _ in range(3):
-                    work()
-                times = []
-                for _ in range(count):
-                    start = time.perf_counter_ns()
-                    work()
-                    times.append(time.perf_counter_ns() - start)
-                medians[name].append(sorted(times)[count // 2] / 1e3)
-    return {name: sorted(values)[len(values) // 4] for name, values in medians.items()}
+TARGETS = {'attached': Target('adds', 0.3), 'breakpoint elsewhere': Target('adds', 3), 'recorded': Target('adds', 25)}
 
 
-TARGETS = {'attached': '<= 0.3 µs more', 'breakpoint elsewhere': '<= 3 µs more', 'recorded': '<= 25 µs more',
-           'recorded with ops': 'no limit'}
+def rows(folder: Path) -> Iterator[Row]:
+    states: dict[str, Around] = {'attached': lambda: pyfuncdbg.attach('jax'),
+                                 'breakpoint elsewhere': breakpoint_elsewhere, 'recorded': recorded(folder)}
+    for name, work, series, calls in ways():
+        of_way = states | ({'recorded with --ops': recorded(folder, ops=True)} if name.startswith('eager') else {})
+        for state, around in of_way.items():
+            yield Row(f'JAX: {name}, {state}', partial(sides, state, work, around), TARGETS.get(state), 'adds', calls=calls,
+                      series=series, same=False)
+    scalar = jnp.float32(1)
+    printing = jax.jit(lambda v: (jax.debug.callback(lambda x: None, v), v)[1])
+    pure = jax.jit(lambda v: jax.pure_callback(add, like(v), v))
+    yield Row('JAX: jit, a recorded pure_callback, against a debug.callback that does nothing', lambda: (
+        Side('recorded', lambda: pure(scalar), warm(lambda: pure(scalar), recorded(folder))),
+        Side('debug.callback', lambda: printing(scalar))), series=SERIES, same=False)
 
 
-def results(folder: Path, wanted: list[str]) -> Iterator[Result]:
-    states = {'plain': nullcontext, 'attached': lambda: pyfuncdbg.attach('jax'),
-              'breakpoint elsewhere': breakpoint_elsewhere, 'recorded': recorded(folder)}
-    with_ops = states | {'recorded with ops': recorded(folder, ops=True)}
-    for name, work, count, calls in ways():
-        if wanted and not any(word in name for word in wanted):
-            continue
-        found = best(work, with_ops if name.startswith('eager') else states, count)
-        peer = found['plain'] / calls
-        for what, target in TARGETS.items():
-            if what not in found:
-                continue
-            ours = found[what] / calls
-            yield Result(f'{name}: {what}', ours, peer, target, f'{ours / peer:.2f}x the time, {ours - peer:+.2f} µs')
+def sides(state: str, work: Work, around: Around) -> tuple[Side, Side]:
+    return Side(state, work, warm(work, around)), Side('JAX alone', work, warm(work, nullcontext))
 
 
-if __name__ == '__main__':
-    with tempfile.TemporaryDirectory() as folder:
-        print(table(list(results(Path(folder), sys.argv[1:]))))
+def warm(work: Work, around: Around) -> Around:
+    """The first calls in a state do not count: they happen once in a program."""
+    @contextmanager
+    def state() -> Iterator[None]:
+        with around():
+            for _ in range(3):
+                work()
+            yield
+    return state

@@ -1,28 +1,25 @@
-"""What attaching to PyTorch costs: `python tests/benchmarks/bench_torch.py`, where PyTorch is installed.
+"""What attaching to PyTorch costs, where it is installed.
 
 Each way in which PyTorch calls a Python function, and a backward step: without us, attached with nobody watching, recorded.
-CPU time of the program's thread; the best of short series, the states in turn. Names of ways are arguments. Last, what
-`--ops` adds to an op above a `TorchDispatchMode` that does nothing.
+Last, what `--ops` adds to an op above a `TorchDispatchMode` that does nothing.
 """
 from __future__ import annotations
 
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from timing import Result, Work, table
+from measurement import THREAD, Around, Row, Side, Target, Work
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from torch.utils.data.dataloader import default_collate
 
 import pyfuncdbg
 
-ROUNDS = 30
 REPEATS = 20
 CHAIN = 50
 BATCH = 64
@@ -88,7 +85,7 @@ def training_step(size: int = 256) -> Work:
     return step
 
 
-def ways() -> Iterator[tuple[str, Work, int, str, str]]:
+def ways() -> Iterator[tuple[str, Work, int, Target | None, Target | None]]:
     """Name, a piece of work, how many calls it is, and what is asked for: attached, recorded."""
     x, leaf, outer, inner = torch.ones(4), torch.ones(4, requires_grad=True), Outer(), Inner()
 
@@ -103,51 +100,24 @@ def ways() -> Iterator[tuple[str, Work, int, str, str]]:
         for _ in range(CHAIN):
             y = y * 1.0
         return y
-    yield 'autograd.Function', repeated(Same.apply), REPEATS, '<= 0.3 µs more', '<= 20 µs more'
-    yield 'custom op', repeated(same), REPEATS, '<= 0.3 µs more', '<= 15 µs more'
+    yield 'autograd.Function', repeated(Same.apply), REPEATS, Target('adds', 0.3), Target('adds', 20)
+    yield 'custom op', repeated(same), REPEATS, Target('adds', 0.3), Target('adds', 15)
     fetcher, indices = _MapDatasetFetcher(Rows(), True, default_collate, False), list(range(BATCH))
-    yield 'loader item', lambda: fetcher.fetch(indices), BATCH, '<= 0.3 µs more', '<= 10 µs more'
-    yield 'module, outermost', repeated(inner), REPEATS, '<= 0.3 µs more', '-'
-    yield 'module, inner', lambda: outer(x), REPEATS, '<= 0.3 µs more', '-'
-    yield 'operation of the forward pass', chain, CHAIN, '-', '-'
-    yield 'backward step, with its operation', lambda: chain().sum().backward(), CHAIN + 1, '<= 0.3 µs more', '<= 20 µs more'
-    yield 'training step', training_step(), 1, '<= 1.02x the time', '-'
+    yield 'loader item', lambda: fetcher.fetch(indices), BATCH, Target('adds', 0.3), Target('adds', 10)
+    yield 'module, outermost', repeated(inner), REPEATS, Target('adds', 0.3), None
+    yield 'module, inner', lambda: outer(x), REPEATS, Target('adds', 0.3), None
+    yield 'operation of the forward pass', chain, CHAIN, None, None
+    yield ('backward step, with its operation', lambda: chain().sum().backward(), CHAIN + 1, Target('adds', 0.3),
+           Target('adds', 20))
+    for size in (8, 256):
+        yield f'training step of {size}x{size}', training_step(size), 1, Target('time', 1.02), None
 
 
 @contextmanager
 def recorded(folder: Path, **options: Any) -> Iterator[None]:
-    with pyfuncdbg.attach('torch'), pyfuncdbg.record(str(folder), **options):
+    with tempfile.TemporaryDirectory(dir=folder) as place, pyfuncdbg.attach('torch'), pyfuncdbg.record(
+            f'{place}/t.pfd', **options):
         yield
-
-
-def best(work: Work, states: dict[str, Callable[[], AbstractContextManager[Any]]], calls: int) -> dict[str, float]:
-    """Microseconds of one call in each state."""
-    found = dict.fromkeys(states, float('inf'))
-    for _ in range(ROUNDS):
-        for name, state in states.items():
-            with state():
-                for _ in range(3):
-                    work()
-                for _ in range(10):
-                    start = time.thread_time_ns()
-                    work()
-                    found[name] = min(found[name], (time.thread_time_ns() - start) / calls / 1e3)
-    return found
-
-
-def results(folder: Path, wanted: list[str]) -> Iterator[Result]:
-    numbers = iter(range(1_000_000))
-    states: dict[str, Callable[[], AbstractContextManager[Any]]] = {
-        'plain': nullcontext, 'attached': lambda: pyfuncdbg.attach('torch'),
-        'recorded': lambda: recorded(folder / f'{next(numbers)}.pfd')}
-    for name, work, calls, *targets in ways():
-        if wanted and not any(word in name for word in wanted):
-            continue
-        found = best(work, states, calls)
-        for state, target in zip(('attached', 'recorded'), targets, strict=True):
-            more = found[state] - found['plain']
-            yield Result(f'{name}: {state}', found[state], found['plain'], target,
-                         f'{found[state] / found["plain"]:.2f}x the time, {more:+.2f} µs')
 
 
 class EmptyMode(TorchDispatchMode):  # type: ignore[misc]
@@ -168,32 +138,59 @@ class EmptyMode(TorchDispatchMode):  # type: ignore[misc]
         return func(*args, **(kwargs or {}))
 
 
-def op_results(folder: Path) -> Iterator[Result]:
-    """Of ops that repeat one line, and of those of a training step of tiny tensors, whose code is in no cache."""
-    folder.mkdir()
-    numbers = iter(range(1_000_000))
-    states: dict[str, Callable[[], AbstractContextManager[Any]]] = {
-        'plain': nullcontext, 'mode': EmptyMode, 'recorded': lambda: recorded(folder / f'{next(numbers)}.pfd'),
-        'ops': lambda: recorded(folder / f'{next(numbers)}.pfd', ops=True)}
+def rows(folder: Path) -> Iterator[Row]:
+    torch.set_num_threads(1)
+    for name, work, calls, attached, recording in ways():
+        for state, around, target in (('attached', lambda: pyfuncdbg.attach('torch'), attached),
+                                      ('recorded', lambda: recorded(folder), recording)):
+            yield Row(f'PyTorch: {name}, {state}', partial(sides, state, work, around), target, calls=calls, clock=THREAD,
+                      kind='adds', series=10, same=False)
+    forward_and_back = next(work for name, work, *_ in ways() if name.startswith('backward step'))
+    yield Row("PyTorch: backward step with its operation, recorded, against torch's detect_anomaly", lambda: (
+        Side('recorded', forward_and_back, warm(forward_and_back, lambda: recorded(folder))),
+        Side('detect_anomaly', forward_and_back, warm(forward_and_back, torch.autograd.detect_anomaly))),
+        kind='faster', calls=CHAIN + 1, clock=THREAD, series=10, same=False)
+    for name, work, calls in (('ops that repeat one line', one_line(), REPEATS), ('ops of a training step of 8x8',
+                                                                                 training_step(8), 0)):
+        yield Row(f'PyTorch: --ops, {name}', partial(op_sides, folder, work), Target('adds', 6), per='op',
+                  calls=calls or ops_of(work), clock=THREAD, series=10, same=False, seconds=2)
+
+
+def warm(work: Work, around: Around) -> Around:
+    """The first calls in a state do not count: they happen once in a program."""
+    @contextmanager
+    def state() -> Iterator[None]:
+        with around():
+            for _ in range(3):
+                work()
+            yield
+    return state
+
+
+def sides(state: str, work: Work, around: Around) -> tuple[Side, Side]:
+    return Side(state, work, warm(work, around)), Side('PyTorch alone', work, warm(work, nullcontext))
+
+
+def op_sides(folder: Path, work: Work) -> tuple[Side, Side]:
+    """Ops of a recording with `--ops`, against a recording without and a mode that does nothing."""
+    @contextmanager
+    def peer() -> Iterator[None]:
+        with recorded(folder), EmptyMode():
+            yield
+    return Side('--ops', work, warm(work, lambda: recorded(folder, ops=True))), Side('an empty mode', work, warm(work, peer))
+
+
+def one_line() -> Work:
     x = torch.ones(4)
 
-    def repeated() -> None:
+    def work() -> None:
         for _ in range(REPEATS):
             x * 1.0
-    for name, work in ('an op', repeated), ('an op of a training step', training_step(8)):
-        EmptyMode.count = 0
-        with EmptyMode():
-            work()
-        took = best(work, states, EmptyMode.count)
-        ours, mode = took['ops'] - took['recorded'], took['mode'] - took['plain']
-        yield Result(f'{name}: --ops', ours, mode, '<= 6 µs more', f'{ours / mode:.2f}x the time, {ours - mode:+.2f} µs')
+    return work
 
 
-if __name__ == '__main__':
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as temporary:
-        names = sys.argv[1:]
-        rows = list(results(Path(temporary), names))
-        if not names or '--ops' in names:
-            rows += op_results(Path(temporary) / 'ops')
-        print(table(rows))
+def ops_of(work: Work) -> int:
+    EmptyMode.count = 0
+    with EmptyMode():
+        work()
+    return EmptyMode.count

@@ -112,7 +112,7 @@ class Measured:
         ours, peer: Time of one.
         against: Name of the peer; '' where none is installed.
         compared: Ratio or difference; None without a peer, where the target needs one.
-        met: Whether the target is met; None where that cannot be said.
+        met: Whether the target is met; None where that cannot be said: no peer, or the bound is between the quartiles.
         series: How many of each side.
     """
 
@@ -169,7 +169,9 @@ def _measured(row: Row, ours: Side, peer: Side | None, times: Sequence[Sequence[
         compared = figure([{'faster': their / our, 'time': our / their, 'adds': our - their}[kind] for our, their in pairs])
     met = None
     if row.target is not None and compared is not None:
-        met = compared.median >= row.target.bound if kind == 'faster' else compared.median <= row.target.bound
+        low, high = (compared.low >= row.target.bound, compared.high >= row.target.bound) if kind == 'faster' else (
+            compared.low <= row.target.bound, compared.high <= row.target.bound)
+        met = low if low == high else None
     return Measured(row.name, row.per, row.clock, kind, str(row.target or ''), figure(times[0]),
                     '' if peer is None else peer.name, figure(times[1]) if peer is not None else None, compared, met,
                     len(times[0]))
