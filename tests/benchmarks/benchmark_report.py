@@ -57,7 +57,8 @@ def results_table(groups: Mapping[str, Iterable[Measured]], where: Mapping[str, 
         table.add_section()
         table.add_row(Text(group, style='bold'))
         for row in rows:
-            mark, style = _MARKS[row.met] if row.met is not None or row.compared is None or not row.target else ('noise', 'dim')
+            noise = row.met is None and row.compared is not None and row.target
+            mark, style = ('noise', 'dim') if noise else _MARKS[row.met]
             cells = [Text(f'  {row.name}, per {row.per}'), _time(row.ours), row.against or '-', _time(row.peer),
                      compared(row.kind, row.compared), row.target, Text(mark, style=style)]
             if earlier is not None:
