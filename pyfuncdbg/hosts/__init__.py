@@ -67,7 +67,13 @@ class Attachment:
         """
         if self._installed is None:
             framework = FRAMEWORKS[self.name]
-            self._installed = framework.load(framework.attachment)(examine=self._examine)
+            try:
+                self._installed = framework.load(framework.attachment)(examine=self._examine)
+            except AttachError:
+                raise
+            except Exception as error:          # of a version that has all names and uses them in other ways
+                version = getattr(sys.modules.get(self.name), '__version__', 'of no version')
+                raise AttachError(f'{self.name} {version} cannot be watched: {type(error).__name__}: {error}') from error
 
     def await_import(self) -> None:
         """Attach as soon as the program imports the framework."""

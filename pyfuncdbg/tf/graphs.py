@@ -34,6 +34,7 @@ from pyfuncdbg.hosts.numpy.ops.script.calls import (
     py_func as py_func,
     py_function as py_function,
 )
+from pyfuncdbg.hosts.numpy.ops.variables import variable_scatter as _variable_scatter  # noqa: F401  methods of `Variable`
 from pyfuncdbg.hosts.numpy.ops.variables.collections import (
     global_variables as global_variables,
     global_variables_initializer as global_variables_initializer,

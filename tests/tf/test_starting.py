@@ -78,3 +78,10 @@ print(sign(tf.constant(3)).numpy(), sign(tf.constant(-3)).numpy())
 """)
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ('1 -1\n', '')
+
+
+def test_a_variable_has_all_its_methods_however_it_was_made() -> None:
+    for made in ('tf.Variable([1.0, 2.0])', 'tf.compat.v1.get_variable("v", [2], use_resource=True)'):
+        program = f'from pyfuncdbg import tf; v = {made}; print(hasattr(v, "scatter_nd_update"), hasattr(v, "sparse_read"))'
+        done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=60)
+        assert (done.stdout, done.stderr) == ('True True\n', ''), made

@@ -5,6 +5,7 @@ while no hook is installed, on the thread that adds or removes hooks.
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -100,3 +101,10 @@ class Patches:
         self._suspended.clear()
         while self._active:
             self._active.pop().take_away()
+
+
+def undo(*actions: Callable[[], object]) -> None:
+    """Undo an attachment that has failed: each action, whatever the others raise for what was not installed."""
+    for action in actions:
+        with contextlib.suppress(Exception):
+            action()

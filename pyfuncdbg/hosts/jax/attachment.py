@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
-from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.patching import Patches, undo
 from pyfuncdbg.hosts.jax.callbacks.callback_dispatch import CallbackDispatch
 from pyfuncdbg.hosts.jax.callbacks.callback_errors import CallbackErrors
 from pyfuncdbg.hosts.jax.callbacks.derivative_rules import DerivativeRules
@@ -70,8 +70,7 @@ class JaxAttachment:
             host.replay_site = self._sites.replay_site
             HOSTS[host.name] = host
         except BaseException:
-            self._runs.remove()
-            self._patches.restore()
+            undo(self._runs.remove, self._patches.restore)
             raise
 
     def facts(self) -> Iterable[Fact]:

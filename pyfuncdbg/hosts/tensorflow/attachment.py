@@ -16,7 +16,7 @@ from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.call_frames import RUNNERS
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
-from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.patching import Patches, undo
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.tensorflow.call_dispatch import CallDispatch
 from pyfuncdbg.hosts.tensorflow.doctor.examination import FILES, Examination
@@ -77,10 +77,7 @@ class TensorFlowAttachment:
             if self._examination is not None:
                 self._examination.install(self._patches, self._calls.sites)
         except BaseException:
-            self._calls.gradients.forget()
-            self._ops.remove()
-            self._tapes.remove()
-            self._patches.restore()
+            undo(self._calls.gradients.forget, self._ops.remove, self._tapes.remove, self._patches.restore)
             raise
 
     def facts(self) -> Iterable[Fact]:

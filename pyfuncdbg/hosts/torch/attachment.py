@@ -10,7 +10,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.patching import Patches, undo
 from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
 from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps
 from pyfuncdbg.hosts.torch.graph_ops.op_modes import OpModes
@@ -76,12 +76,8 @@ class TorchAttachment:
             HOSTS[host.name] = host
             self._follow_hooks()
         except BaseException:
-            self._ops.remove()
-            self._program_hooks.remove()
-            self._earlier_kernels.remove()
-            self._end_subscription()
-            self._leave_modes()
-            self._patches.restore()
+            undo(self._ops.remove, self._program_hooks.remove, self._earlier_kernels.remove, self._end_subscription,
+                 self._leave_modes, self._patches.restore)
             raise
 
     def _begin_on_thread(self) -> None:

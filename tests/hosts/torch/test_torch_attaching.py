@@ -183,3 +183,33 @@ print('runs')
     done = run_command('run', '--record', 'unwatched.pfd', 'uses.py', cwd=tmp_path)
     assert done.stdout == '2.99.0\n'
     assert 'PyTorch 2.99.0 is not supported: torch has no Tensor. It runs unwatched.' in ' '.join(done.stderr.split())
+
+
+def test_a_version_that_keeps_something_elsewhere_runs_unwatched(tmp_path: Any) -> None:
+    """All names that are looked up are there, and an attribute of its objects is not."""
+    (tmp_path / 'renames.py').write_text('''
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder
+
+
+class Renames(MetaPathFinder):
+    """As if a later PyTorch had renamed an attribute of custom ops."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != 'torch._library.custom_ops':
+            return None
+        spec = PathFinder.find_spec(name, path)
+        source = spec.loader.get_source(name).replace('_backend_fns', '_kernels_by_device')
+        spec.loader.get_code = lambda name: compile(source, spec.origin, 'exec')
+        return spec
+
+
+sys.meta_path.insert(0, Renames())
+import torch
+print(float(torch.ones(3).sum()), torch.nn.Module.__call__.__module__)
+''')
+    done = run_command('run', 'renames.py', cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, '3.0 torch.nn.modules.module\n'), done.stderr
+    said = ' '.join(done.stderr.split())
+    assert 'cannot be watched: AttributeError: ' in said and '_backend_fns' in said and 'It runs unwatched.' in said

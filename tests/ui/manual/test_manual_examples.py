@@ -10,10 +10,13 @@ from manual_examples import MANUAL, Reader, blocks, mismatch
 from pyfuncdbg.hosts import FRAMEWORKS
 from pyfuncdbg.ui.commands.topics import TOPICS, read_topic
 
+MARKS = {'tensorflow': pytest.mark.tensorflow, 'torch': pytest.mark.torch, 'jax': pytest.mark.jax}
+"""Written out: `.ci/run` looks for files with a framework's mark."""
+
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
     """The frameworks that a page's programs import."""
-    return [getattr(pytest.mark, framework) for framework in FRAMEWORKS
+    return [MARKS[framework] for framework in FRAMEWORKS
             if any(f'import {framework}\n' in block.text or f'import {framework} ' in block.text
                    for block in blocks(read_topic(name).text))]
 

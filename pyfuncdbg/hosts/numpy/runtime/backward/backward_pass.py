@@ -123,8 +123,8 @@ def _push_values(path: Sequence[Any], start: int, reached: Container[int] | None
             if len(found) > 1 or type(gradient) is not kind or type(u) is not kind or type(v) is not kind or id(
                     output.dtype) not in _REAL:
                 return at
-            if kind is np.ndarray and not gradient.shape == u.shape == v.shape == w.shape:
-                return at                       # broadcast: the rule sums them
+            if kind is np.ndarray and not (gradient.shape == u.shape == v.shape == w.shape and gradient.dtype == w.dtype):
+                return at                       # broadcast: the rule sums them; or a seed that is refused
             of_x, of_y = rules                  # both without a loop, which costs 0.3 µs
             key = id(x)
             if reached is None or key in reached:
