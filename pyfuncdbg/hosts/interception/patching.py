@@ -106,5 +106,5 @@ class Patches:
 def undo(*actions: Callable[[], object]) -> None:
     """Undo an attachment that has failed: each action, whatever the others raise for what was not installed."""
     for action in actions:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):    # the failure of the attachment is told, not what follows from it
             action()
