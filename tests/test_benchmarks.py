@@ -63,8 +63,8 @@ def test_the_command_measures_writes_and_compares(tmp_path: Path) -> None:
 
     def run(*words: str) -> str:
         environment = {name: value for name, value in os.environ.items() if name != 'COLUMNS'}
-        done = subprocess.run([sys.executable, '-m', 'tests.benchmarks', name, *words], cwd=ROOT, env=environment,
-                              capture_output=True, text=True, timeout=120)
+        command = [sys.executable, '-m', 'tests.benchmarks', 'bench_breakpoints', name, *words]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
     text = run('--json', str(tmp_path / 'one.json'))

@@ -1,7 +1,8 @@
 """All benchmarks: `python -m tests.benchmarks [WORD ...]`, from the root of the repository.
 
 Measures ours and each installed peer in turn, each script in a process of its own, and prints one table. Asserts nothing:
-these machines are shared. Words select rows whose name or script has one of them.
+these machines are shared. Words select rows whose name or script has one of them; the whole name of a script starts no
+other one.
 """
 from __future__ import annotations
 
@@ -44,7 +45,11 @@ def main() -> None:
     groups: dict[str, list[Measured]] = {}
     curves: list[dict[str, Any]] = []
     where = machine()
+    named = {word for word in options.words if word in SCRIPTS}
+    options.words = [word for word in options.words if word not in SCRIPTS]
     for script, needed in SCRIPTS.items():
+        if named and script not in named:
+            continue
         if needed and importlib.util.find_spec(needed) is None:
             console.print(f'{script}: left out, {needed} is not installed', style='dim')
             continue
@@ -65,7 +70,8 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='python -m tests.benchmarks', description=__doc__)
-    parser.add_argument('words', nargs='*', metavar='WORD', help='rows or scripts whose name has one of these words')
+    parser.add_argument('words', nargs='*', metavar='WORD',
+                        help='rows whose name or script has one of these words; scripts of these names')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write the figures')
     parser.add_argument('--svg', type=Path, metavar='FILE', help='draw cost against N: ops, size, calls in a trace')
     parser.add_argument('--against', type=Path, metavar='FILE', help='compare with the JSON of an earlier run')

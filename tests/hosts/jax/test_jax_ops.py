@@ -11,7 +11,8 @@ from pyfuncdbg.observers.debug.gradients.tape import tape_of
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 
 pytestmark = [pytest.mark.jax, pytest.mark.timeout(400)]
-marks_backward_ops = pytest.mark.skipif(RELEASE < (0, 8), reason='JAX before 0.8 does not mark the ops of a backward pass')
+marks_backward_ops = pytest.mark.skipif((0, 0) < RELEASE < (0, 8),
+                                        reason='JAX before 0.8 does not mark the ops of a backward pass')
 
 
 def test_health_names_the_op_and_the_line_where_inf_is_born(tmp_path: Path) -> None:

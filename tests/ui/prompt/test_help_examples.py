@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ from pyfuncdbg import tf
 
 def waiting(x):
     return x
-threads = [threading.Thread(target=tf.numpy_function, args=(waiting, [np.float32(k)], tf.float32)) for k in range(2)]
+threads = [threading.Timer(k, tf.numpy_function, (waiting, [np.float32(k)], tf.float32)) for k in range(2)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 '''
@@ -197,7 +198,12 @@ def test_the_runs_of_a_session(tmp_path: Path) -> None:
 
 
 def test_another_thread(tmp_path: Path) -> None:
-    assert 'STOPPED' in typed(tmp_path, 'waiting', 'threads', 'switch 2', last='interact', program=TWO_THREADS)['switch 2']
+    (tmp_path / 'train.py').write_text(TWO_THREADS)
+    with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--break', 'waiting', 'train.py') as user:
+        user.prompt()
+        assert any('switch N' in user.type('threads') or time.sleep(0.1) for _ in range(100))      # both have stopped
+        assert 'STOPPED' in user.type('switch 2')
+        user.last('interact', '>>> ')
 
 
 def test_every_example_is_typed_here() -> None:
