@@ -293,3 +293,13 @@ def test_rows_hold_what_statistics_say():
                                    np.array(['2026-01-01'], 'M8[D]'), np.array([1.0], '>f8')])
 def test_other_types_have_no_row(array):
     assert not has_row(array.dtype)
+
+
+def test_arrays_that_are_not_in_one_piece_are_summarised_as_their_copies() -> None:
+    values = np.arange(-7, 13, dtype=np.float32).reshape(4, 5)
+    values[1, 2] = np.nan
+    for array in (values.T, values[:, ::2], values[::-1], values[:, 1]):
+        copy = np.ascontiguousarray(array)
+        assert stats_of(array) == stats_of(copy) and stats_of(array).size == array.size
+        assert rows_of([array, copy])['size'].tolist() == [array.size] * 2
+        assert (rows_of([array]) == rows_of([copy])).all()

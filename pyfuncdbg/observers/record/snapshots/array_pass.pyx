@@ -251,6 +251,7 @@ cdef extern from *:
     static int fill_row(char type, const void *x, int64_t n, Row *row) {
         Sums sums;
         int some = begin_row(row, n, &sums), is_whole = 0;
+        if (!type) return 0;                                /* not read: its elements are not counted */
         if (!n) return 1;
         if (!some) return 0;
         switch (type) {
