@@ -168,7 +168,7 @@ def test_the_forms_of_a_plan_and_stepping_record_the_same(tmp_path_factory, step
                 feed[...] += 1
         records.append(traced(path / f'{len(records)}.pfd', program, together, stepper=beside, **options))
     assert fetched[:2] == fetched[2:4] == fetched[4:]
-    assert stepper.pauses >= 2 * 4              # in each run: the fetched op and three of the variable; others may be needed by none
+    assert stepper.pauses >= 2 * 4              # each run: what is fetched, and three of the variable
     assert_same(*records[:2])
     assert_same(records[0], records[2])
     VALUES.clear()
