@@ -6,7 +6,7 @@ def exception_message(error: BaseException) -> str:
     """The message of an exception, or the reason why it has none.
 
     Args:
-        error: Of the program. Where its `__str__` ends the program, that has not ended: nobody has printed the exception.
+        error: Of the program. Its `__str__` may raise SystemExit, which must not end the program: we asked, not it.
 
     Returns:
         One line or several.

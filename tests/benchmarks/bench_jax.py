@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
-from measurement import Around, Row, Side, Target, Work
+from measurement import Around, Row, Side, Target, Work, warm
 
 import pyfuncdbg
 from pyfuncdbg.observers.debug.debugger import debugger
@@ -96,14 +96,3 @@ def rows(folder: Path) -> Iterator[Row]:
 
 def sides(state: str, work: Work, around: Around) -> tuple[Side, Side]:
     return Side(state, work, warm(work, around)), Side('JAX alone', work, warm(work, nullcontext))
-
-
-def warm(work: Work, around: Around) -> Around:
-    """The first calls in a state do not count: they happen once in a program."""
-    @contextmanager
-    def state() -> Iterator[None]:
-        with around():
-            for _ in range(3):
-                work()
-            yield
-    return state

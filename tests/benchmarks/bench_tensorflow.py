@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from measurement import PROCESS, WALL, Around, Row, Side, Target, Work
+from measurement import PROCESS, WALL, Around, Row, Side, Target, Work, warm
 
 import pyfuncdbg
 from pyfuncdbg.observers.debug.debugger import debugger
@@ -148,24 +148,13 @@ def rows(folder: Path) -> Iterator[Row]:
 
     def sides(way: Callable[[], Work], state: str) -> tuple[Side, Side]:
         work = way()
-        return Side(state, work, _warm(states[state], work)), Side('TensorFlow alone', work, _warm(nullcontext, work))
+        return Side(state, work, warm(work, states[state])), Side('TensorFlow alone', work, warm(work, nullcontext))
 
     for name, way, series, calls in ways():
         for state, target in TARGETS.items():
             yield Row(f'TensorFlow: {name}, {state}', partial(sides, way, state), target, calls=calls, series=series,
                       clock=WALL if series > 1 else PROCESS, same=False, seconds=1.5)
     yield from op_rows(folder)
-
-
-def _warm(state: Around, work: Work) -> Around:
-    """What it takes to enter a state, and the first calls in it, do not count: that happens once in a program."""
-    @contextmanager
-    def around() -> Iterator[None]:
-        with state():
-            for _ in range(3):
-                work()
-            yield
-    return around
 
 
 def op_rows(folder: Path) -> Iterator[Row]:
@@ -180,7 +169,7 @@ def op_rows(folder: Path) -> Iterator[Row]:
 
     def sides(**options: Any) -> tuple[Side, Side]:
         recording, state = work(), recorded(folder, ops=True, **options)
-        return Side('--ops', recording, _warm(state, recording)), Side('TensorFlow alone', work())
+        return Side('--ops', recording, warm(recording, state)), Side('TensorFlow alone', work())
 
     def tfdbg() -> tuple[Side, Side]:
         """The last row: TensorFlow crashes if its debugger is switched on and off many times."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from measurement import THREAD, Around, Row, Side, Target, Work
+from measurement import THREAD, Around, Row, Side, Target, Work, warm
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from torch.utils.data.dataloader import default_collate
@@ -155,16 +155,6 @@ def rows(folder: Path) -> Iterator[Row]:
         yield Row(f'PyTorch: --ops, {name}', partial(op_sides, folder, work), Target('adds', 6), per='op',
                   calls=calls or ops_of(work), clock=THREAD, series=10, same=False, seconds=2)
 
-
-def warm(work: Work, around: Around) -> Around:
-    """The first calls in a state do not count: they happen once in a program."""
-    @contextmanager
-    def state() -> Iterator[None]:
-        with around():
-            for _ in range(3):
-                work()
-            yield
-    return state
 
 
 def sides(state: str, work: Work, around: Around) -> tuple[Side, Side]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,6 +127,17 @@ class Measured:
     compared: Figure | None
     met: bool | None
     series: int
+
+
+def warm(work: Work, around: Around) -> Around:
+    """A state with the first calls in it, which do not count: they happen once in a program."""
+    @contextmanager
+    def state() -> Iterator[None]:
+        with around():
+            for _ in range(3):
+                work()
+            yield
+    return state
 
 
 class DifferentValuesError(Exception):

@@ -121,7 +121,7 @@ class EagerOps:
             frame: That has called it.
         """
         compiled, self._thread.compiled = self._thread.compiled, None
-        if self.on and compiled is not closed_jaxpr:        # else that has told of it
+        if self.on and compiled is not closed_jaxpr:        # else its own ops are recorded
             now = perf_counter_ns()
             self._watch(lambda: self._ops.executed(closed_jaxpr, name), args, results, frame, now, now)
 
