@@ -6,14 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from torch_programs import PROGRAMS, run_command
+from torch_programs import PROGRAMS, diagnosed
 
-import pyfuncdbg
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hosts import doctors
 from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
 from pyfuncdbg.hosts.torch.torch_parts import parts
-from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
 
 pytestmark = pytest.mark.torch
 
@@ -40,15 +37,8 @@ torch.ops.healthy_too.view(torch.ones(2))
 '''
 
 
-def findings(folder: Path, program: Path) -> list[Any]:
-    done = run_command('doctor', '--record', 'it.pfd', str(program), cwd=folder)
-    assert done.returncode == 0, done.stderr
-    with pyfuncdbg.load(folder / 'it.pfd') as trace:
-        return list(diagnose(trace, doctors()).findings)
-
-
 def test_each_fault_is_found_at_its_line(tmp_path: Path) -> None:
-    found = {finding.kind: finding for finding in findings(tmp_path, PROGRAMS / 'faulty.py')}
+    found = {finding.kind: finding for finding in diagnosed(tmp_path, PROGRAMS / 'faulty.py')}
     lines = (PROGRAMS / 'faulty.py').read_text().splitlines()
     assert {kind: lines[finding.place.line - 1].strip() for kind, finding in found.items()} == {
         'no fake': "@torch.library.custom_op('faulty::same', mutates_args=(), schema='(Tensor x) -> Tensor')",
@@ -62,7 +52,7 @@ def test_each_fault_is_found_at_its_line(tmp_path: Path) -> None:
 def test_a_healthy_program_has_no_findings(tmp_path: Path) -> None:
     program = tmp_path / 'healthy.py'
     program.write_text(HEALTHY)
-    assert findings(tmp_path, program) == []
+    assert diagnosed(tmp_path, program) == []
 
 
 def test_elements_that_are_read_from_a_device_are_counted_by_line(torch: Any) -> None:

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from pyfuncdbg.hooks.diagnosis import Finding
+from pyfuncdbg.hosts import doctors
+from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
 from pyfuncdbg.observers.record.trace import Trace
 
 PROGRAMS = Path(__file__).parent / 'programs'
@@ -36,6 +39,14 @@ def run_command(*words: str, typed: str = '', cwd: Path, timeout: int = 100) -> 
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path), 'COLUMNS': '160', 'PYTHONDONTWRITEBYTECODE': '1'}
     return subprocess.run([sys.executable, '-m', 'pyfuncdbg', *words], input=typed, capture_output=True, text=True, cwd=cwd,
                           env=environment, timeout=timeout, check=False)
+
+
+def diagnosed(folder: Path, program: Path, returncode: int = 0) -> list[Finding]:
+    """The findings of `pyfuncdbg doctor` on a program that ends with an exit code."""
+    done = run_command('doctor', '--record', 'it.pfd', str(program), cwd=folder)
+    assert done.returncode == returncode, done.stderr
+    with Trace.open(folder / 'it.pfd') as trace:
+        return list(diagnose(trace, doctors()).findings)
 
 
 def plain_output(program: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.torch.doctor.context_tensors import context_tensors
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
 from pyfuncdbg.hosts.torch.python_calls.watched_function import WATCHED
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -27,7 +28,7 @@ class TorchExamination:
         self._tensor: type = parts.torch.Tensor
         self._lock = new_lock()
         self._aliases: Counter[tuple[str, int, str, str]] = Counter()
-        self._kept: Counter[tuple[str, int, str, str]] = Counter()
+        self._kept: Counter[tuple[str, int, str, str, str, str, str]] = Counter()
         self._waits: Counter[tuple[str, int, str]] = Counter()
 
     def on_kernel(self, called: CalledFunction, args: Sequence[Any], result: Any) -> None:
@@ -42,10 +43,9 @@ class TorchExamination:
 
     def on_node(self, called: CalledFunction, node: Any, args: Sequence[Any], result: Any) -> None:
         """A function with a gradient has returned; what its `ctx` keeps is in the node."""
-        own = [*args, *(result if isinstance(result, (list, tuple)) else (result,))]
-        for name, value in list(vars(node).items()):
-            if name != 'to_save' and isinstance(value, self._tensor) and any(value is other for other in own):
-                self._count(self._kept, (*called.place, called.name, name))
+        outputs = result if isinstance(result, (list, tuple)) else (result,)
+        for kept in context_tensors(node, self._tensor, args, outputs, self._memory):
+            self._count(self._kept, (*called.place, called.name, *kept))
 
     def on_taken_out(self, tensor: Any, name: str, line: Frame) -> None:
         """The program takes an element out of a tensor."""
@@ -59,8 +59,9 @@ class TorchExamination:
             aliases, kept, waits = dict(self._aliases), dict(self._kept), dict(self._waits)
         for (filename, line, op, name), count in aliases.items():
             yield Fact('torch alias', 0, filename, line, {'op': op, 'input': name, 'count': count})
-        for (filename, line, function, name), count in kept.items():
-            yield Fact('torch kept', 0, filename, line, {'function': function, 'attribute': name, 'count': count})
+        for (filename, line, function, name, within, container, role), count in kept.items():
+            yield Fact('torch kept', 0, filename, line, {'function': function, 'attribute': name, 'within': within,
+                                                         'container': container, 'role': role, 'count': count})
         for (filename, line, name), count in waits.items():
             yield Fact('torch waits', 0, filename, line, {'function': name, 'count': count})
         for op in list(self._parts.custom_ops.OPDEFS.values()):

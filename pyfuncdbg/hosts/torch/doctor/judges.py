@@ -48,14 +48,26 @@ def find_aliases(evidence: Evidence) -> Iterator[Finding]:
                       {'calls': fact.number('count')}, '', 'return a copy: result.clone()')
 
 
+_ROLES = {'output': 'an output', 'input': 'an input', 'output view': 'a view of an output',
+          'input view': 'a view of an input', 'other': 'a tensor that is neither an input nor an output'}
+_UNPACKED = {'list': '*{}', 'tuple': '*{}', 'dict': '*{}.values()'}
+
+
 def find_kept_tensors(evidence: Evidence) -> Iterator[Finding]:
-    """Functions that keep inputs or outputs for backward as attributes of `ctx`."""
+    """Functions that keep tensors for backward as attributes of `ctx`, directly or in a container."""
     for fact in evidence.facts_of_kind('torch kept'):
-        function, name = fact.text('function'), fact.text('attribute')
-        yield Finding('kept', function, fact.place, f'{function} keeps an input or output as ctx.{name}: PyTorch does not '
-                      f'notice when it is written to before backward, and an output kept so is never freed',
-                      {'calls': fact.number('count')}, f'ctx.save_for_backward({name})',
-                      f'read it in backward by {name}, = ctx.saved_tensors')
+        function, name, within, role = (fact.text(key) for key in ('function', 'attribute', 'within', 'role'))
+        unpacked = _UNPACKED.get(fact.text('container'), '{}').format(name)
+        what = (f'{function} keeps {_ROLES.get(role, "a tensor")} as ctx.{name}{within}: it is freed with the graph, not by '
+                f'the backward pass that has used it')
+        if role != 'other':
+            what += ', and PyTorch does not notice when it is written to before backward'
+        if role == 'output':
+            what += '; the output and its graph keep each other alive until the garbage collector runs'
+        yield Finding('kept', function, fact.place, what, {'calls': fact.number('count')},
+                      f'ctx.save_for_backward({unpacked})',
+                      f'read {"them" if within else "it"} in backward by ' + (
+                          f'{name} = ctx.saved_tensors' if within else f'{name}, = ctx.saved_tensors'))
 
 
 def find_device_waits(evidence: Evidence) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ class AutogradFunctions:
             except BaseException as error:
                 error.__traceback__ = without_own_frames(error.__traceback__)
                 raise
-            if calls.examination is not None and (node := getattr(result, 'grad_fn', None)) is not None:
+            if calls.examination is not None and (node := _node_of(result, cls)) is not None:
                 calls.examination.on_node(called, node, args, result)
             return result
         return apply
@@ -89,6 +89,13 @@ class AutogradFunctions:
         with self._parts.torch.no_grad():
             result = self._apply.__get__(None, cls)(*positional, **keywords)
         return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def _node_of(result: Any, kind: type) -> Any:
+    """The backward node of a class's function in its result, which all differentiable tensors share; None without one."""
+    values = result if isinstance(result, (list, tuple)) else (result,)
+    nodes = [getattr(value, 'grad_fn', None) for value in values]
+    return next((node for node in nodes if getattr(node, '_forward_cls', None) is kind), None)
 
 
 def _put_forward(kind: weakref.ref[Any], function: Any) -> None:
