@@ -4,8 +4,11 @@
 """
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from functools import partial
 
+from pyfuncdbg.hooks import op_names
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hosts.interception.patching import Patches, undo
@@ -17,6 +20,7 @@ from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
 from pyfuncdbg.hosts.jax.callbacks.traced_breakpoints import TracedBreakpoints
 from pyfuncdbg.hosts.jax.doctor.examination import JaxExamination
 from pyfuncdbg.hosts.jax.graph_ops.eager_ops import EagerOps
+from pyfuncdbg.hosts.jax.graph_ops.op_names import named_primitive
 from pyfuncdbg.hosts.jax.graph_ops.program_ops import ProgramOps
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import parts
@@ -69,6 +73,7 @@ class JaxAttachment:
             hide_own_frames(jax_parts)
             host.replay_site = self._sites.replay_site
             HOSTS[host.name] = host
+            op_names.declare(host.name, partial(named_primitive, sys.modules['jax']))
         except BaseException:
             undo(self._runs.remove, self._patches.restore)
             raise
@@ -84,6 +89,7 @@ class JaxAttachment:
         self._runs.remove()
         self._patches.restore()
         HOSTS.pop(JaxHost.name, None)
+        op_names.withdraw(JaxHost.name)
         self._lowered.forget()
         self._executables.forget()
         self._sites.forget()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from pyfuncdbg.hooks import op_names
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
@@ -14,6 +15,7 @@ from pyfuncdbg.hosts.interception.patching import Patches, undo
 from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
 from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps
 from pyfuncdbg.hosts.torch.graph_ops.op_modes import OpModes
+from pyfuncdbg.hosts.torch.graph_ops.op_names import TorchOpNames
 from pyfuncdbg.hosts.torch.graph_ops.op_sites import OpSites
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.loader.batch_fetches import BatchFetches
@@ -74,6 +76,7 @@ class TorchAttachment:
             WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
             install_replay(torch_parts, host)
             HOSTS[host.name] = host
+            op_names.declare(host.name, TorchOpNames(torch_parts, self._op_modes.available))
             self._follow_hooks()
         except BaseException:
             undo(self._ops.remove, self._program_hooks.remove, self._earlier_kernels.remove, self._end_subscription,
@@ -113,3 +116,4 @@ class TorchAttachment:
         with self._lock:
             self._patches.restore()
         HOSTS.pop(TorchHost.name, None)
+        op_names.withdraw(TorchHost.name)

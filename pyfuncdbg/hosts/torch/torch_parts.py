@@ -57,7 +57,8 @@ _MODULES = {
     'torch': ('torch', 'Tensor float32 default_generator is_grad_enabled'),
     'native': ('torch._C', 'TensorBase _FunctionBase DisableTorchFunction _DisableTorchDispatch _len_torch_function_stack '
                            '_len_torch_dispatch_stack _are_functorch_transforms_active _get_dispatch_mode '
-                           '_TorchDispatchModeKey _jit_get_schemas_for_operator _current_autograd_node _to_dlpack'),
+                           '_TorchDispatchModeKey _jit_get_schemas_for_operator _current_autograd_node _to_dlpack '
+                           '_dispatch_has_kernel_for_dispatch_key'),
     'functions': ('torch.autograd.function', 'Function FunctionCtx _SingleLevelFunction BackwardCFunction'),
     'graph': ('torch.autograd.graph', '_engine_run_backward'),
     'autograd': ('torch.autograd', '_engine_run_backward _get_sequence_nr backward grad'),

@@ -15,6 +15,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
+from pyfuncdbg.hooks.op_names import named_op
 from pyfuncdbg.observers.debug.breakpoints import file as dotfile
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS
 from pyfuncdbg.observers.debug.breakpoints.file import FileReport
@@ -186,6 +187,9 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
     if where.fits(name for site in recorded for name in (
             (site.function,) if where.function else (site.name, site.op_type, site.function)) if name):
         return ''
+    op = named_op(where.name) if not where.function else None
+    if op is not None:
+        return 'it waits for an op of that name' if op.stops else f'nothing of that name is known yet; {op.limit}'
     what = 'no wrapped function' if where.function else 'nothing'
     hint = breakpoints.known.near(where, program_functions(), recorded)
     return f'{what} of that name is known yet: it waits for one.{hint}'

@@ -133,6 +133,27 @@ def test_without_a_hook_no_mode_is_left(torch: Any) -> None:
     hooks.remove(hook)
 
 
+def test_hooks_that_change_within_an_op_enter_no_second_mode(torch: Any, seen_ops: SeenOps) -> None:
+    class SeenSteps(Seen):
+        kinds = frozenset(('gradient',))
+
+    @torch.library.custom_op('ours::refreshes', mutates_args=(), schema='(Tensor x) -> Tensor')
+    def refreshes(x: Any) -> Any:
+        hooks.refresh()
+        return x + 1
+    steps = SeenSteps()
+    hooks.add(steps)
+    try:
+        refreshes(torch.ones(1))
+        assert torch._C._len_torch_function_stack() == torch._C._len_torch_dispatch_stack() == 1
+        seen_ops.calls.clear()
+        torch.ones(1).exp()
+        assert [call.site.op_type for call in seen_ops.calls] == ['aten.ones', 'aten.exp']
+    finally:
+        hooks.remove(steps)
+    assert torch._C._len_torch_function_stack() == 0
+
+
 def test_where_nan_was_born_is_an_op_and_its_line(record: Record, tmp_path: Path) -> None:
     recorded = record('''
 import torch

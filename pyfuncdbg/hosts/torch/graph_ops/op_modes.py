@@ -17,6 +17,12 @@ from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 
+class _Thread(threading.local):
+    """Whether our mode is on the stack of this thread, or taken off it only while it handles an op."""
+
+    entered = False
+
+
 class OpModes:
     """The op calls of all threads."""
 
@@ -27,7 +33,13 @@ class OpModes:
         self._native = parts.native
         self._stack_size: Callable[[], int] = parts.native._len_torch_dispatch_stack
         self._is_refused = False
+        self._thread = _Thread()
         self._kind = self._mode_class() if hasattr(parts.dispatch.TorchDispatchMode, 'ignore_compile_internals') else None
+
+    @property
+    def available(self) -> bool:
+        """Whether ops of this version of PyTorch are seen."""
+        return self._kind is not None
 
     def install(self, patches: Patches) -> None:
         """Begin on each thread that is started from now on, and on this one if a hook wants ops."""
@@ -50,7 +62,7 @@ class OpModes:
 
     def enter(self) -> None:
         """Begin on this thread, if a hook wants ops; only below the program's modes, which end the innermost first."""
-        if not self._op_calls.on or not hooks.op or self._stack_size() or self._calls.is_traced:
+        if not self._op_calls.on or not hooks.op or self._thread.entered or self._stack_size() or self._calls.is_traced:
             return
         if self._kind is None:
             if not self._is_refused:
@@ -58,13 +70,16 @@ class OpModes:
                 say('ops of this version of PyTorch are not seen: to watch them would keep torch.compile from compiling')
             return
         self._dispatch._push_mode(self._kind())
+        self._thread.entered = True
 
     def leave(self) -> None:
         """End on this thread."""
         others = []
         while self._stack_size():
             mode = self._dispatch._pop_mode()
-            if type(mode) is not self._kind:
+            if type(mode) is self._kind:
+                self._thread.entered = False
+            else:
                 others.append(mode)
         for mode in reversed(others):
             self._dispatch._push_mode(mode)

@@ -28,6 +28,19 @@ _IGNORED = frozenset(('__get__', '__set__', '__repr__', '__format__', '__len__',
 """Functions that lose no gradient, or none of an element."""
 
 
+class _Thread(threading.local):
+    """State of this thread.
+
+    Attributes:
+        entered: Whether our mode is on its stack, or taken off only while it handles a call or is paused.
+    """
+
+    entered = False
+
+    def __init__(self) -> None:
+        self.notes = ForwardNotes()
+
+
 class ForwardMode:
     """The modes of all threads.
 
@@ -39,7 +52,7 @@ class ForwardMode:
         self.on = True
         self._parts = parts
         self._calls = calls
-        self._thread = threading.local()
+        self._thread = _Thread()
         self._tensor: type = parts.torch.Tensor
         self._methods = dict(vars(self._tensor))
         self._resolved: dict[FunctionType, Any] = {}
@@ -51,16 +64,14 @@ class ForwardMode:
     @property
     def notes(self) -> ForwardNotes:
         """The notes of this thread."""
-        notes: ForwardNotes | None = getattr(self._thread, 'notes', None)
-        if notes is None:
-            notes = self._thread.notes = ForwardNotes()
-        return notes
+        return self._thread.notes
 
     # ------------------------------------------------------------------ the stack of modes
     def enter(self) -> None:
         """Begin on this thread, if a hook wants gradients; only below the program's modes, which end the innermost first."""
-        if self.on and hooks.gradient and not self._stack_size() and not self._calls.is_traced:
+        if self.on and hooks.gradient and not self._thread.entered and not self._stack_size() and not self._calls.is_traced:
             self._parts.modes._push_mode(self._kind())
+            self._thread.entered = True
 
     def follow_hooks(self) -> None:
         """Begin on this thread, or end, after hooks were added or removed."""
@@ -75,7 +86,9 @@ class ForwardMode:
         others = []
         while self._stack_size():
             mode = modes._pop_mode()
-            if type(mode) is not self._kind:
+            if type(mode) is self._kind:
+                self._thread.entered = False
+            else:
                 others.append(mode)
         for mode in reversed(others):
             modes._push_mode(mode)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from pyfuncdbg.hooks.op_names import named_op
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, states
 from pyfuncdbg.observers.debug.breakpoints.program_names import describe_name, program_functions
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
@@ -53,6 +54,9 @@ def _unhit_reason(state: BreakpointState, breakpoints: Breakpoints) -> str:
         calls = '; calls that the program makes itself were not watched' if is_function else ''
         place = description.rpartition(', ')[2]
         at_line = f'. A breakpoint on {place} stops in it' if is_function and '.py:' in place else ''
+        op = named_op(spec.name) if not (description or spec.function) else None
+        if op is not None:
+            return f'{begin}{"no op of that name ran; " if op.stops else ""}{op.limit}.'
         if not description:
             return begin + what + breakpoints.known.near(spec, program_functions())
         return f'{begin}{what} {spec.name!r} {description}{calls}{at_line}.'

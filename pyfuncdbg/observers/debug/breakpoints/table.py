@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.hooks import module_loading, tracing_notice
+from pyfuncdbg.hooks import module_loading, op_names, tracing_notice
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
@@ -63,6 +63,7 @@ class Breakpoints:
         self._lines: LineBreakpoints | None = None
         self.known = SiteCatalogue()
         self.kinds: frozenset[Kind] = frozenset()
+        op_names.watch(self._settle_again)
 
     @property
     def at_lines(self) -> bool:
@@ -405,6 +406,18 @@ class Breakpoints:
         self._settle()
         self._on_change()
 
+    def _settle_again(self) -> None:
+        """A host has declared its ops: one of them may be named."""
+        if self._entries:
+            with self._lock:
+                self._notify_change()
+
+    def _names_eager_op(self, entry: BreakpointEntry) -> bool:
+        """Whether a breakpoint names an op of eager code, and no function of the program."""
+        where = entry.breakpoint.spec
+        op = None if where.glob else op_names.named_op(where.name)
+        return op is not None and op.stops and not entry.functions
+
     def _settle(self) -> None:
         """Work out which kinds of calls are needed."""
         self._at_lines = any(entry.breakpoint.spec.kind == 'line' for entry in self._enabled_entries())
@@ -418,7 +431,7 @@ class Breakpoints:
                         site.kind == 'python' for site in self.known.matching_sites(one.spec))):
                     continue
                 kinds.add('run')                # a run announces its nodes
-                if one.spec.looks_like_op:
+                if one.spec.looks_like_op or self._names_eager_op(entry):
                     kinds.add('op')             # of eager code nothing does
         if kinds != self.kinds:
             self.kinds = frozenset(kinds)
