@@ -134,6 +134,6 @@ def _is_file(name: str) -> bool:
 
 
 def names_of(site: CallSite) -> tuple[str, ...]:
-    """The names under which a site is known: node, op type, function; 'aten.mul' of a library is 'aten::mul' and 'mul', too."""
+    """The names under which a site is known: node, op type, function; an op 'aten.mul' as 'aten::mul' and 'mul', too."""
     library, dot, op = site.op_type.rpartition('.') if site.kind == 'op' else ('', '', '')
     return (site.name, site.op_type, *((f'{library}::{op}', op) if dot else ()), *function_names(site.function))
