@@ -36,8 +36,9 @@ class TorchOpNames:
         function = _FUNCTION.fullmatch(name)
         if function is not None:
             op = self(function[1])
-            return op and (NamedOp(False, f"{name!r} is a function of PyTorch's; its op is {_DEFAULT}.{function[1]}") if op.stops
-                           else op)
+            if op is None or not op.stops:
+                return op
+            return NamedOp(False, f"{name!r} is a function of PyTorch's; its op is {_DEFAULT}.{function[1]}")
         match = _NAME.fullmatch(name)
         if match is None:
             return None
