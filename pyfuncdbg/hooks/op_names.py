@@ -45,7 +45,7 @@ def withdraw(host: str) -> None:
 
 
 def watch(listener: Callable[[], None]) -> None:
-    """Call a function after each declaration, on its thread."""
+    """Call a function, the `listener`, after each declaration, on its thread."""
     global _listeners
     _listeners = (*_listeners, listener)
 

@@ -18,7 +18,11 @@ from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 
 class _Thread(threading.local):
-    """Whether our mode is on the stack of this thread, or taken off it only while it handles an op."""
+    """State of this thread.
+
+    Attributes:
+        entered: Whether our mode is on its stack, or taken off only while it handles an op.
+    """
 
     entered = False
 
