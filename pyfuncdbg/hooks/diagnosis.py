@@ -37,6 +37,8 @@ class TensorView(Protocol):
     @property
     def absent(self) -> bool:
         """Whether there was none."""
+    def to_numpy(self) -> Any:
+        """Its value. Raises a `PyfuncdbgError` where that was not kept."""
 
 
 class ErrorView(Protocol):
@@ -96,6 +98,9 @@ class CallView(Protocol):
     def outputs(self) -> Sequence[TensorView]: ...
     @property
     def error(self) -> ErrorView | None: ...
+    @property
+    def started(self) -> float:
+        """Seconds since the trace began."""
     @property
     def duration(self) -> float | None: ...
     @property
@@ -238,6 +243,16 @@ class Evidence(Protocol):
     def creation_place(self, number: str) -> Place:
         """The program's line that created the node of call `number`; an unknown place if the trace does not hold it."""
 
+    @property
+    def pids(self) -> Mapping[int, int]:
+        """Process ids, by number of the process in the trace."""
+
+    def run_label(self, number: str) -> str:
+        """The label of the run of call `number`."""
+
+    def time_at(self, site: SiteView) -> tuple[int, float]:
+        """How many calls a `site` has made that have ended, and how many seconds these took."""
+
     def graph_sites(self, site: SiteView) -> Sequence[SiteView]:
         """The sites of the graph that a `site` is in, in order; () if unknown."""
 
@@ -252,7 +267,7 @@ class Finding:
     Attributes:
         kind: 'leak', 'tape cache', 'shape', 'untrue shape', 'order', 'serial', 'gil', 'text', 'dtype', 'outputs',
             'gradient', 'backward', 'write', 'export', 'lost', 'dead', 'repeated', 'blocking', 'error type', 'retraced',
-            'copies', 'no fake', 'alias', 'kept', 'waits'.
+            'copies', 'no fake', 'alias', 'kept', 'waits', 'worker error', 'worker death', 'loader', 'uneven'.
         site: Name of the node, or of the function.
         place: Where the program made it.
         what: What is wrong, in a sentence or two.

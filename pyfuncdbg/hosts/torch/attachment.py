@@ -73,6 +73,8 @@ class TorchAttachment:
             self._earlier_kernels.install()
             BatchFetches(torch_parts, host, self._calls).install(self._patches)
             self._op_modes.install(self._patches)
+            if self._examination is not None:
+                self._examination.install(self._patches)
             WorkerLoop(torch_parts.workers._worker_loop, host, self._calls, runs).install(self._patches, torch_parts)
             install_replay(torch_parts, host)
             HOSTS[host.name] = host

@@ -31,6 +31,7 @@ class TorchParts:
         modes: Modes that see calls of PyTorch's functions.
         optimizers: `Optimizer`.
         fetchers: What a DataLoader fetches with.
+        loaders: Iterators of DataLoaders.
         workers: The loop of its worker processes.
         dispatch: Modes that see ops.
     """
@@ -49,6 +50,7 @@ class TorchParts:
     modes: Any
     optimizers: Any
     fetchers: Any
+    loaders: Any
     workers: Any
     dispatch: Any
 
@@ -70,6 +72,7 @@ _MODULES = {
     'modes': ('torch.overrides', 'TorchFunctionMode _push_mode _pop_mode'),
     'optimizers': ('torch.optim.optimizer', 'Optimizer'),
     'fetchers': ('torch.utils.data._utils.fetch', '_MapDatasetFetcher _IterableDatasetFetcher'),
+    'loaders': ('torch.utils.data.dataloader', '_BaseDataLoaderIter _MultiProcessingDataLoaderIter'),
     'workers': ('torch.utils.data._utils.worker', '_worker_loop _worker_info'),
     'dispatch': ('torch.utils._python_dispatch', 'TorchDispatchMode _push_mode _pop_mode'),
 }
@@ -82,6 +85,7 @@ _MEMBERS = {
                            'register_full_backward_hook register_full_backward_pre_hook',
     ('fetchers', '_MapDatasetFetcher'): 'fetch',
     ('fetchers', '_IterableDatasetFetcher'): 'fetch',
+    ('loaders', '_BaseDataLoaderIter'): '__next__ _next_index',
     ('torch', 'Tensor'): 'register_hook register_post_accumulate_grad_hook backward',
 }
 """What a class has to have, by the name of its module and its own."""

@@ -8,7 +8,9 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.doctor.context_tensors import context_tensors
+from pyfuncdbg.hosts.torch.doctor.loader_iterators import LoaderIterators
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
 from pyfuncdbg.hosts.torch.python_calls.watched_function import WATCHED
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -26,10 +28,15 @@ class TorchExamination:
     def __init__(self, parts: TorchParts) -> None:
         self._parts = parts
         self._tensor: type = parts.torch.Tensor
+        self._loaders = LoaderIterators(parts)
         self._lock = new_lock()
         self._aliases: Counter[tuple[str, int, str, str]] = Counter()
         self._kept: Counter[tuple[str, int, str, str, str, str, str]] = Counter()
         self._waits: Counter[tuple[str, int, str]] = Counter()
+
+    def install(self, patches: Patches) -> None:
+        """Replace what no call shows."""
+        self._loaders.install(patches)
 
     def on_kernel(self, called: CalledFunction, args: Sequence[Any], result: Any) -> None:
         """The kernel of an op has returned."""
@@ -55,6 +62,7 @@ class TorchExamination:
     def facts(self) -> Iterator[Fact]:
         """All facts so far."""
         yield Fact('torch', data={'version': self._parts.version})
+        yield from self._loaders.facts()
         with self._lock:
             aliases, kept, waits = dict(self._aliases), dict(self._kept), dict(self._waits)
         for (filename, line, op, name), count in aliases.items():

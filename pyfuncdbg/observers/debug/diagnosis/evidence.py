@@ -9,13 +9,14 @@ import linecache
 import textwrap
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.diagnosis import LAMBDA, InterpreterUse, Place, RecordedFact, SiteView, Spot
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
+from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -42,7 +43,8 @@ class TraceEvidence:
                 self._statements[place] = text
         self._around = {(fact.process, fact.site): fact.data for fact in self.facts_of_kind(SURROUNDINGS)}
         columns = {(fact.process, fact.site): fact.number('column') for fact in self.facts_of_kind(LAMBDA)}
-        self.spots = tuple(_spots(trace, columns))
+        self._uses = {(use.site.process, use.site.id): use for use in trace.usage()}
+        self.spots = tuple(_spots(trace, self._uses, columns))
 
     def _newest(self) -> Iterator[RecordedFact]:
         """The facts of each process's last gathering."""
@@ -96,6 +98,21 @@ class TraceEvidence:
             stack = ()
         return Place(stack[-1].filename, stack[-1].line) if stack else Place('', 0)
 
+    @cached_property
+    def pids(self) -> Mapping[int, int]:
+        """Process ids, by number of the process in the trace."""
+        return dict(enumerate(self.trace.info().processes, 1))
+
+    def run_label(self, number: str) -> str:
+        """The label of the run of a call."""
+        call = self.trace.call(number)
+        return self.trace.run(call.run, call.process).label
+
+    def time_at(self, site: SiteView) -> tuple[int, float]:
+        """How many calls a site has made that have ended, and their seconds."""
+        use = self._uses.get((site.process, site.id))
+        return (use.finished, use.total) if use is not None else (0, 0.0)
+
     def graph_sites(self, site: SiteView) -> Sequence[SiteRecord]:
         """The sites of a graph that a site is in, in order; () if none is known."""
         known = {other.id: other for other in self.trace.sites() if other.process == site.process}
@@ -113,9 +130,8 @@ def _use(spot: Spot, facts: Sequence[RecordedFact]) -> InterpreterUse:
                           seconds('waited') / asked_ns if asked_ns > 0 else None)
 
 
-def _spots(trace: Trace, columns: Mapping[tuple[int, int], int]) -> Iterator[Spot]:
+def _spots(trace: Trace, uses: Mapping[tuple[int, int], SiteUse], columns: Mapping[tuple[int, int], int]) -> Iterator[Spot]:
     groups: dict[tuple[Any, ...], list[SiteRecord]] = {}
-    uses = {(use.site.process, use.site.id): use for use in trace.usage()}
     for site in trace.sites():
         if site.kind == 'python' and (site.process, site.id) in uses:
             column = columns.get((site.process, site.id), 0)

@@ -23,7 +23,9 @@ NAMES = {'leak': 'LEAK', 'tape cache': 'LEAK OF TAPES', 'shape': 'SHAPE LOST', '
          'export': 'NOT IN THE MODEL', 'lost': 'EXCEPTION LOST', 'dead': 'NEVER CALLED', 'repeated': 'CALLED MORE THAN ONCE',
          'blocking': 'BLOCKS DISPATCH', 'error type': 'TYPE OF ERROR VARIES', 'retraced': 'COMPILED AGAIN AND AGAIN',
          'copies': 'COPIES LARGE ARRAYS', 'no fake': 'CANNOT BE COMPILED', 'alias': 'RETURNS ITS INPUT',
-         'kept': 'KEPT OUTSIDE OF SAVE_FOR_BACKWARD', 'waits': 'WAITS FOR THE DEVICE'}
+         'kept': 'KEPT OUTSIDE OF SAVE_FOR_BACKWARD', 'waits': 'WAITS FOR THE DEVICE',
+         'worker error': 'WORKER RAISED', 'worker death': 'WORKER DIED', 'loader': 'WAITS FOR THE LOADER',
+         'uneven': 'ONE WORKER IS SLOWER'}
 
 
 def doctor_view(diagnosis: Diagnosis) -> Page:
