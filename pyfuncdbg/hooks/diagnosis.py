@@ -38,7 +38,14 @@ class TensorView(Protocol):
     def absent(self) -> bool:
         """Whether there was none."""
     def to_numpy(self) -> Any:
-        """Its value. Raises a `PyfuncdbgError` where that was not kept."""
+        """Read the value.
+
+        Returns:
+            A new array.
+
+        Raises:
+            PyfuncdbgError: It was not kept.
+        """
 
 
 class ErrorView(Protocol):
@@ -251,7 +258,11 @@ class Evidence(Protocol):
         """The label of the run of call `number`."""
 
     def time_at(self, site: SiteView) -> tuple[int, float]:
-        """How many calls a `site` has made that have ended, and how many seconds these took."""
+        """The cost of a `site`.
+
+        Returns:
+            How many calls have ended, and how many seconds they took.
+        """
 
     def graph_sites(self, site: SiteView) -> Sequence[SiteView]:
         """The sites of the graph that a `site` is in, in order; () if unknown."""
