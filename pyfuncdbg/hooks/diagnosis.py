@@ -37,15 +37,6 @@ class TensorView(Protocol):
     @property
     def absent(self) -> bool:
         """Whether there was none."""
-    def to_numpy(self) -> Any:
-        """Read the value.
-
-        Returns:
-            A new array.
-
-        Raises:
-            PyfuncdbgError: It was not kept.
-        """
 
 
 class ErrorView(Protocol):
@@ -256,6 +247,9 @@ class Evidence(Protocol):
 
     def run_label(self, number: str) -> str:
         """The label of the run of call `number`."""
+
+    def scalar(self, tensor: TensorView) -> Any:
+        """The value of a `tensor` without dimensions; None where it was not kept."""
 
     def time_at(self, site: SiteView) -> tuple[int, float]:
         """The cost of a `site`.

@@ -10,11 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from torch_programs import diagnosed, run_command
 
-from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.diagnosis import Finding, Place, RecordedFact, Spot
 from pyfuncdbg.hosts.torch.doctor.loader_judges import find_slow_loaders
@@ -58,6 +56,9 @@ class Evidence:
 
     def time_at(self, site: Any) -> tuple[int, float]:
         return self._times[site.process, site.id]
+
+    def scalar(self, tensor: Any) -> Any:
+        return tensor.value
 
     def use(self, spot: Spot) -> Any:
         wall = sum(call.duration or 0.0 for call in spot.calls)
@@ -165,13 +166,7 @@ def test_a_program_that_fetches_its_items_itself(used: float, cpus: int, fix: st
 
 # ---------------------------------------------------------------- failures, from a trace
 def value(number: Any) -> Any:
-    return SimpleNamespace(shape=(), absent=False, to_numpy=lambda: np.asarray(number))
-
-
-def lost() -> Any:
-    def to_numpy() -> Any:
-        raise DroppedError('was not kept')
-    return SimpleNamespace(shape=(), absent=False, to_numpy=to_numpy)
+    return SimpleNamespace(shape=(), absent=False, value=number)
 
 
 def raised(**more: Any) -> RecordedFact:
@@ -194,7 +189,7 @@ def test_an_exception_has_its_worker_item_line_and_where_the_program_got_it() ->
 
 
 def test_an_exception_that_only_calls_tell_of() -> None:
-    evidence = Evidence().function('f', 'item', {1: [.1], 2: [.1, .1]}, inputs=(lost(),), error=ERROR)
+    evidence = Evidence().function('f', 'item', {1: [.1], 2: [.1, .1]}, inputs=(value(None),), error=ERROR)
     finding, = errors(evidence)
     assert finding.what == "f raised KeyError: 'row' in DataLoader worker 0 (process 200)"
     assert finding.figures == {'calls that raised': 2, 'calls': 3}       # the main process's own is no worker's

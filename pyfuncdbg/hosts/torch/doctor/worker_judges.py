@@ -4,11 +4,9 @@ Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator, Sequence
 
-from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.diagnosis import CallView, Evidence, Finding, Place, RecordedFact, Spot
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
@@ -17,7 +15,7 @@ from pyfuncdbg.hosts.torch.doctor.worker_failures import ENDED, signal_name
 
 _WORKER = re.compile(r'DataLoader worker (\d+)$')
 """Label of the run of a worker."""
-_LONGEST = 200
+_LONGEST, _MOST_ITEMS = 200, 8
 _ADVICE = {
     'SIGKILL': 'the kernel does that where memory is short, and dmesg says so: fewer workers, a smaller prefetch_factor, '
                'arrays instead of large lists and dicts in the dataset',
@@ -50,7 +48,7 @@ def _of_calls(evidence: Evidence, spot: Spot, place: Place, raised: Sequence[tup
     pid = evidence.pids.get(call.site.process)
     where = f'DataLoader worker {worker}' + (f' (process {pid})' if pid else '')
     message = _first_line(call.error.message)
-    item = _item(call)
+    item = _item(evidence, call)
     what = (f'{spot.site.name} raised {call.error.type}{f": {message}" if message else ""} in {where}'
             f'{f", for {item}" if item else ""}' + (f'; {_surfaced(facts[0])}' if facts else ''))
     return Finding('worker error', spot.site.name, place, what, {'calls that raised': len(raised), 'calls': spot.count}, '',
@@ -102,7 +100,7 @@ def _death(evidence: Evidence, place: Place, pid: int, worker: int, signal: str,
     calls = [call for spot in loader_spots(evidence) for call in spot.calls if call.site.process in processes]
     last = max(calls, key=lambda call: call.started, default=None)
     if last is not None:
-        item = _item(last)
+        item = _item(evidence, last)
         what += (f'. The last call that it recorded: {last.site.name}{f" of {item}" if item else ""}'
                  f'{", which had not ended" if last.duration is None else ""}')
     advice = _ADVICE.get(signal, 'look for os._exit and sys.exit in what the dataset calls' if code else
@@ -122,14 +120,15 @@ def _raised_at(frames: Sequence[Frame]) -> Place:
     return Place(*(own or frames)[-1][:2]) if frames else Place('', 0)
 
 
-def _item(call: CallView) -> str:
+def _item(evidence: Evidence, call: CallView) -> str:
     """Which item a call fetches: 'item 5', 'items 3, 4, 5'; '' where that is not recorded."""
     if call.site.op_type != f'{OPS}item' or not call.inputs or any(value.shape or value.absent for value in call.inputs):
         return ''
-    with contextlib.suppress(PyfuncdbgError):           # not kept
-        items = [_first_line(str(value.to_numpy().tolist())) for value in call.inputs[:8]]
-        return f'item{"s" if len(call.inputs) > 1 else ""} {", ".join(items)}' + (', ...' if len(call.inputs) > 8 else '')
-    return ''
+    items = [evidence.scalar(value) for value in call.inputs[:_MOST_ITEMS]]
+    if None in items:
+        return ''
+    listed = ', '.join([_first_line(str(item)) for item in items])
+    return f'item{"s" if len(items) > 1 else ""} {listed}' + (', ...' if len(call.inputs) > _MOST_ITEMS else '')
 
 
 def _first_line(text: str) -> str:

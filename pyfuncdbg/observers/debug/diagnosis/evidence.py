@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.diagnosis import LAMBDA, InterpreterUse, Place, RecordedFact, SiteView, Spot
+from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hooks.diagnosis import LAMBDA, InterpreterUse, Place, RecordedFact, SiteView, Spot, TensorView
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
-from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 FACT, STATEMENT = 'fact', 'statement'
@@ -107,6 +107,15 @@ class TraceEvidence:
         """The label of the run of a call."""
         call = self.trace.call(number)
         return self.trace.run(call.run, call.process).label
+
+    def scalar(self, tensor: TensorView) -> Any:
+        """The value of a tensor without dimensions; None where it was not kept."""
+        if tensor.shape or not isinstance(tensor, TensorRecord):
+            return None
+        try:
+            return tensor.to_numpy().tolist()
+        except DroppedError:
+            return None
 
     def time_at(self, site: SiteView) -> tuple[int, float]:
         """How many calls a site has made that have ended, and their seconds."""
