@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from torch_programs import PROGRAMS, diagnosed
 
-from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
-from pyfuncdbg.hosts.torch.torch_parts import parts
+from pyfuncdbg.hooks.diagnosis import Place, RecordedFact
+from pyfuncdbg.hosts.torch.doctor.judges import find_device_waits
 
 pytestmark = pytest.mark.torch
 
@@ -55,9 +54,32 @@ def test_a_healthy_program_has_no_findings(tmp_path: Path) -> None:
     assert diagnosed(tmp_path, program) == []
 
 
-def test_elements_that_are_read_from_a_device_are_counted_by_line(torch: Any) -> None:
-    examination = TorchExamination(parts())
-    for kind in ('cuda', 'cpu', 'cuda'):
-        examination.on_taken_out(SimpleNamespace(device=SimpleNamespace(type=kind)), 'item', Frame('train.py', 7, 'train'))
-    assert [(fact.filename, fact.line, fact.data) for fact in examination.facts() if fact.kind == 'torch waits'] == [
-        ('train.py', 7, {'function': 'item', 'count': 2})]
+def test_lines_that_wait_for_a_device_are_found_and_those_that_read_from_the_cpu_are_not(tmp_path: Path) -> None:
+    from torch.utils import backend_registration
+    if not hasattr(backend_registration, '_setup_privateuseone_for_python_backend'):
+        pytest.skip('this PyTorch has no devices in Python')
+    program = PROGRAMS / 'torch_device_waits.py'
+    lines = program.read_text().splitlines()
+    found = diagnosed(tmp_path, program)
+    assert {finding.kind for finding in found} == {'waits'}
+    assert {(lines[finding.place.line - 1].strip(), finding.site, finding.figures['calls']) for finding in found} == {
+        ('total.item()', 'item', 12), ('tensor.tolist()', 'tolist', 12), ('if total:', 'bool', 12),
+        ('float(total)', 'float', 12), ('tensor.cpu()', 'cpu', 12), ("tensor.to('cpu')", 'to', 12)}
+    assert all(finding.what.startswith(f'{finding.site}() has read elements of a tensor on far 12 times, and took ')
+               for finding in found)
+
+
+def waits(count: int, seconds: float) -> RecordedFact:
+    return RecordedFact('torch waits', 1, 0, Place('train.py', 7), {
+        'function': '__index__', 'device': 'cuda', 'count': count, 'waited': round(seconds * 1e9)})
+
+
+@pytest.mark.parametrize(('count', 'seconds', 'passes', 'is_fault'), [
+    (10, .01, 0, True), (9, 5., 0, False), (1000, .009, 0, False),
+    (100, 1., 1999, True), (100, 1., 2000, False)])             # one in twenty steps is what the advice is
+def test_which_waits_for_a_device_are_faults(count: int, seconds: float, passes: int, is_fault: bool) -> None:
+    evidence: Any = SimpleNamespace(facts_of_kind=lambda kind: [waits(count, seconds)],
+                                    backward_sites=lambda: [(SimpleNamespace(host='torch'), passes)])
+    found = list(find_device_waits(evidence))
+    assert [(finding.site, finding.place, finding.figures) for finding in found] == (
+        [('an index', Place('train.py', 7), {'calls': count, 'seconds': seconds})] if is_fault else [])

@@ -16,6 +16,8 @@ from pyfuncdbg.hosts.torch.python_calls.watched_function import WATCHED
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _MOST = 1 << 12
+_UNAWAITED = frozenset(('cpu', 'meta'))
+"""Types of devices that compute when they are told to, or never."""
 
 
 class TorchExamination:
@@ -32,7 +34,8 @@ class TorchExamination:
         self._lock = new_lock()
         self._aliases: Counter[tuple[str, int, str, str]] = Counter()
         self._kept: Counter[tuple[str, int, str, str, str, str, str]] = Counter()
-        self._waits: Counter[tuple[str, int, str]] = Counter()
+        self._waits: Counter[tuple[str, int, str, str]] = Counter()
+        self._waited: Counter[tuple[str, int, str, str]] = Counter()
 
     def install(self, patches: Patches) -> None:
         """Replace what no call shows."""
@@ -54,24 +57,30 @@ class TorchExamination:
         for kept in context_tensors(node, self._tensor, args, outputs, self._memory):
             self._count(self._kept, (*called.place, called.name, *kept))
 
-    def on_taken_out(self, tensor: Any, name: str, line: Frame) -> None:
-        """The program takes an element out of a tensor."""
-        if tensor.device.type not in ('cpu', 'meta'):
-            self._count(self._waits, (line.filename, line.line, name))
+    def on_read(self, tensor: Any, result: Any, name: str, line: Frame, took: int) -> None:
+        """The program has read elements of a tensor: a device ends what was started there before it gives them."""
+        device, result_device = (getattr(getattr(value, 'device', None), 'type', 'cpu') for value in (tensor, result))
+        if device in _UNAWAITED or result_device != 'cpu':      # `to` may leave a tensor where it is
+            return
+        key = line.filename, line.line, name, str(device)
+        self._count(self._waits, key)
+        with self._lock:
+            self._waited[key] += took
 
     def facts(self) -> Iterator[Fact]:
         """All facts so far."""
         yield Fact('torch', data={'version': self._parts.version})
         yield from self._loaders.facts()
         with self._lock:
-            aliases, kept, waits = dict(self._aliases), dict(self._kept), dict(self._waits)
+            aliases, kept, waits, waited = dict(self._aliases), dict(self._kept), dict(self._waits), dict(self._waited)
         for (filename, line, op, name), count in aliases.items():
             yield Fact('torch alias', 0, filename, line, {'op': op, 'input': name, 'count': count})
         for (filename, line, function, name, within, container, role), count in kept.items():
             yield Fact('torch kept', 0, filename, line, {'function': function, 'attribute': name, 'within': within,
                                                          'container': container, 'role': role, 'count': count})
-        for (filename, line, name), count in waits.items():
-            yield Fact('torch waits', 0, filename, line, {'function': name, 'count': count})
+        for (filename, line, name, device), count in waits.items():
+            yield Fact('torch waits', 0, filename, line, {'function': name, 'device': device, 'count': count,
+                                                          'waited': waited[filename, line, name, device]})
         for op in list(self._parts.custom_ops.OPDEFS.values()):
             watched = [kernel for kernel in op._backend_fns.values() if hasattr(kernel, WATCHED)]
             called = getattr(watched[0], WATCHED).called if watched else None

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 
 from pyfuncdbg.hooks.diagnosis import Evidence, Finding, Place
 
-_LEAST_WAITS = 10
+_LEAST_WAITS, _LEAST_WAITED = 10, 0.01
+"""Readings at a line, and seconds that they took."""
+_SELDOM = 20
+"""Training steps for one reading that are no fault."""
+_READERS = {'__bool__': 'bool', '__float__': 'float', '__int__': 'int', '__complex__': 'complex', '__index__': 'an index',
+            '__repr__': 'repr', '__format__': 'format', '__array__': 'np.asarray'}
+"""What calls a method."""
 
 
 def find_missing_gradients(evidence: Evidence) -> Iterator[Finding]:
@@ -71,14 +77,18 @@ def find_kept_tensors(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_device_waits(evidence: Evidence) -> Iterator[Finding]:
-    """Lines that wait for the device again and again to read one element."""
+    """Lines that wait for a device again and again to read elements."""
+    passes = max((calls for site, calls in evidence.backward_sites() if site.host == 'torch'), default=0)
     for fact in evidence.facts_of_kind('torch waits'):
-        count = fact.number('count')
-        if count >= _LEAST_WAITS:
-            name = fact.text('function')
-            yield Finding('waits', name, fact.place, f'{name}() was called {count:,} times on a tensor of a device: each '
-                          f'waits until all that was started there has ended', {'calls': count}, '',
-                          'keep the tensor, with detach(), and read it once in many steps')
+        count, seconds = fact.number('count'), fact.number('waited') / 1e9
+        if count < _LEAST_WAITS or seconds < _LEAST_WAITED or count * _SELDOM <= passes:
+            continue
+        name = _READERS.get(fact.text('function'), fact.text('function'))
+        read = name if ' ' in name else f'{name}()'
+        yield Finding('waits', name, fact.place, f'{read} has read elements of a tensor on {fact.text("device")} {count:,} '
+                      f'times, and took {seconds:.2f} s: each waits until all that was started there has ended',
+                      {'calls': count, 'seconds': round(seconds, 3)}, '',
+                      'keep the tensor, with detach(), and read it once in many steps; decide on the device, by torch.where')
 
 
 def _place(value: object) -> Place:

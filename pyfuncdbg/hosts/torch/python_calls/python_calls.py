@@ -39,8 +39,8 @@ class CallExaminer(Protocol):
     def on_node(self, called: CalledFunction, node: Any, args: Sequence[Any], result: Any) -> None:
         """A function with a gradient has returned, and has a backward node."""
 
-    def on_taken_out(self, tensor: Any, name: str, line: Frame) -> None:
-        """The program takes an element out of a tensor."""
+    def on_read(self, tensor: Any, result: Any, name: str, line: Frame, took: int) -> None:
+        """The program has read elements of a tensor, which took some nanoseconds."""
 
 
 class PythonCalls:

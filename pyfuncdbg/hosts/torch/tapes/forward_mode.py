@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter_ns
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -15,7 +16,7 @@ from pyfuncdbg.hooks.chain import hooks, report_failure
 from pyfuncdbg.hosts.interception.program_line import NOWHERE, program_line
 from pyfuncdbg.hosts.torch.mode_frames import drop_later_added_frames, frames_within_op
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
-from pyfuncdbg.hosts.torch.tapes.forward_notes import WAYS, ForwardNotes, GradientLoss
+from pyfuncdbg.hosts.torch.tapes.forward_notes import READING, WAYS, ForwardNotes, GradientLoss
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
 from pyfuncdbg.hosts.torch.tensor_values import tensors_in
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -153,10 +154,14 @@ class ForwardMode:
 
     # ------------------------------------------------------------------ one call
     def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        start = self._sequence_number()
+        examination = self._calls.examination
+        start, begun = self._sequence_number(), 0 if examination is None else perf_counter_ns()
         result = func(*args, **kwargs)
         end = self._sequence_number()
         try:
+            if examination is not None and getattr(func, '__name__', '') in READING and args:
+                took = perf_counter_ns() - begun
+                examination.on_read(args[0], result, func.__name__, program_line(sys._getframe(2)) or NOWHERE, took)
             if end > start:
                 line = program_line(sys._getframe(2)) or NOWHERE
                 self.notes.note_nodes(start, end, line)
@@ -179,13 +184,10 @@ class ForwardMode:
             if tensor.requires_grad and tensor.is_leaf:
                 self.notes.note_use(tensor, line, func.__name__)
 
-
     def _note_loss(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, frame: FrameType) -> None:
         name = getattr(func, '__name__', '')
         if name in _IGNORED and (name != '__get__' or func.__self__.__name__ != 'data'):
             return
-        if name in WAYS and args and (examination := self._calls.examination) is not None:
-            examination.on_taken_out(args[0], name, program_line(frame) or NOWHERE)
         inputs = [tensor for tensor in tensors_in([*args, *kwargs.values()], self._tensor) if tensor.requires_grad]
         if not inputs:
             if name in WAYS and args:

@@ -19,6 +19,8 @@ _MOST_LEAVES = 1 << 12
 WAYS = {'numpy': 'to NumPy', '__array__': 'to NumPy', 'tolist': 'to a list',
         **dict.fromkeys(('item', '__float__', '__int__', '__index__', '__complex__'), 'to a number')}
 """Operations that take the elements out of tensors."""
+READING = frozenset((*WAYS, '__bool__', '__repr__', '__format__', 'cpu', 'to'))
+"""Operations that bring elements of tensors to the CPU, some of them only with such arguments."""
 
 
 @dataclass(slots=True)
