@@ -111,6 +111,7 @@ class Hooks:
 
     __slots__ = (
         '_all',
+        '_deliveries',
         '_failed',
         '_lock',
         '_subscribers',
@@ -132,6 +133,7 @@ class Hooks:
         self._all: tuple[tuple[int, Hook], ...] = ()
         self._failed: tuple[Hook, ...] = ()
         self._subscribers: tuple[Callable[[], None], ...] = ()
+        self._deliveries: tuple[Callable[[], None], ...] = ()
         self.python: tuple[Hook, ...] = ()
         self.op: tuple[Hook, ...] = ()
         self.gradient: tuple[Hook, ...] = ()
@@ -146,6 +148,7 @@ class Hooks:
 
     def add(self, hook: Hook, *, depth: int = 0) -> None:
         """Install a hook; one of greater `depth` is nearer to the user's function, of equal ones the later."""
+        self.deliver_ops()
         with self._lock:
             self._failed = tuple(other for other in self._failed if other is not hook)
             if not any(hook is other for _, other in self._all):
@@ -155,6 +158,7 @@ class Hooks:
 
     def remove(self, hook: Hook) -> None:
         """Remove a hook; calls that are inside it finish with it. Unknown hooks are ignored."""
+        self.deliver_ops()
         with self._lock:
             self._all = tuple(entry for entry in self._all if entry[1] is not hook)
             self._publish()
@@ -162,6 +166,7 @@ class Hooks:
 
     def refresh(self) -> None:
         """Read every hook's `kinds` again, after one has changed."""
+        self.deliver_ops()
         with self._lock:
             self._publish()
         self._notify()
@@ -179,6 +184,25 @@ class Hooks:
             with self._lock:
                 self._subscribers = tuple(subscriber for subscriber in self._subscribers if subscriber is not callback)
         return end
+
+    def add_delivery(self, deliver: Callable[[], None]) -> Callable[[], None]:
+        """Call `deliver` in `deliver_ops`; a host that delivers ops later than they run adds it.
+
+        Returns:
+            A function after which it is called no more.
+        """
+        with self._lock:
+            self._deliveries = (*self._deliveries, deliver)
+
+        def end() -> None:
+            with self._lock:
+                self._deliveries = tuple(delivery for delivery in self._deliveries if delivery is not deliver)
+        return end
+
+    def deliver_ops(self) -> None:
+        """Deliver the ops that have run: before hooks change, before code of the program runs, before a trace is read."""
+        for deliver in self._deliveries:
+            deliver()
 
     def _notify(self) -> None:
         for callback in self._subscribers:

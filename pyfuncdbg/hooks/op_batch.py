@@ -70,16 +70,17 @@ class OpBatch:
         values: The host's own values: those that were there before, then the outputs.
         times: `perf_counter_ns()` before the first op, and after each.
         awaits: Whether some of the values are `LaterValue`s, which the recorder reads.
+        owns_values: Whether nothing else refers to the memory of the arrays among the values: none is copied.
         continues: Whether the next batch of the run follows with no code of the program, and no write to a value, between.
         recycle: Takes `values` back when the recorder needs them no more, on its thread; None if the host wants none.
         first: Id of the first call; the others follow.
         ordinals: Of the calls, as in `Call`.
-        thread: Native thread id.
+        thread: Native thread id; the host sets it where the ops ran on another than the one that delivers, in no call.
         parent: Id of the enclosing call, else 0.
     """
 
-    __slots__ = ('awaits', 'continues', 'first', 'ordinals', 'parent', 'recycle', 'run', 'sequence', 'thread', 'times',
-                 'values')
+    __slots__ = ('awaits', 'continues', 'first', 'ordinals', 'owns_values', 'parent', 'recycle', 'run', 'sequence', 'thread',
+                 'times', 'values')
 
     def __init__(self, sequence: OpSequence, run: Run, values: list[Any] | None = None,
                  recycle: Callable[[list[Any]], None] | None = None) -> None:
@@ -87,7 +88,7 @@ class OpBatch:
         self.run = run
         self.values = values if values is not None else []
         self.recycle = recycle
-        self.continues = self.awaits = False
+        self.continues = self.awaits = self.owns_values = False
         self.times = [perf_counter_ns()]
         self.first = self.thread = self.parent = 0
         self.ordinals: list[int] = []
@@ -118,8 +119,9 @@ def deliver(recorder: OpBatchHook | None, batch: OpBatch) -> None:
         return
     batch.first = take_ids(count)
     batch.ordinals = [next(site.counter) for site in batch.sequence.sites[:count]]
-    batch.thread = native_thread()
-    batch.parent = outer_call.id if outer_call is not None else 0
+    if not batch.thread:
+        batch.thread = native_thread()
+        batch.parent = outer_call.id if outer_call is not None else 0
     try:
         recorder.on_ops(batch)
     except Exception as error:                  # a mistake of the hook: the program goes on without it

@@ -32,15 +32,15 @@ _lock = new_lock()
 _total = OpCost()
 
 
-def add(seconds: float, nbytes: int) -> None:
-    """Add one execution of a node.
+def add(seconds: float, nbytes: int, calls: int = 1) -> None:
+    """Add executions of nodes.
 
     Args:
-        seconds, nbytes: As in `OpCost`.
+        seconds, nbytes, calls: As in `OpCost`.
     """
     global _total
     with _lock:
-        _total = OpCost(_total.calls + 1, _total.seconds + seconds, _total.nbytes + nbytes)
+        _total = OpCost(_total.calls + calls, _total.seconds + seconds, _total.nbytes + nbytes)
 
 
 def total() -> OpCost:

@@ -20,7 +20,7 @@ from pyfuncdbg.hosts.interception.patching import Patches, undo
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.tensorflow.call_dispatch import CallDispatch
 from pyfuncdbg.hosts.tensorflow.doctor.examination import FILES, Examination
-from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops, op_calls
+from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops, op_calls, waiting_ops
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes import creation_stack
@@ -52,13 +52,13 @@ class TensorFlowAttachment:
         host = TensorFlowHost(tf_parts)
         call_runs = self._runs = Runs(host)
         causes = ErrorCauses(EnsuredShapes(tf_parts))
-        self._ops = OpCalls(tf_parts, host, call_runs)
+        self._ops = OpCalls(tf_parts, host, call_runs, causes)
         self._calls = CallDispatch(tf_parts, host, causes, call_runs, self._ops)
         self._tapes = TapeDispatch(tf_parts, host, self._calls.gradients,
                                    CustomGradients(tf_parts, host, self._calls.sites, call_runs))
         files = [str(module.__file__) for module in (
             autograph_source_map, backward_step, call_dispatch, creation_stack, custom_gradient, forward_log, gradient_tape,
-            observer_ops, op_calls, refused_results, runs, symbolic_gradients)]
+            observer_ops, op_calls, refused_results, runs, symbolic_gradients, waiting_ops)]
         self._frames = OwnFrameFilter(tf_parts.stacks, own_files(*files, *(FILES if examine else ())))
         self._patches = Patches()
         self._examination = Examination(tf_parts, causes) if examine else None

@@ -41,7 +41,8 @@ class TensorFlowParts:
         caches: Caches of traced functions.
         saving: The writer of SavedModels.
         registry: The definitions of ops, by name.
-        debug, arrays, math, dtypes: Ops that summarise tensors, and their types.
+        attrs: Attributes of nodes, as protocol buffers.
+        dtypes: Types of tensors.
     """
 
     version: str
@@ -64,9 +65,7 @@ class TensorFlowParts:
     native: Any
     tracing: Any
     caches: Any
-    debug: Any
-    arrays: Any
-    math: Any
+    attrs: Any
     dtypes: Any
     custom: Any
     gradients: Any
@@ -99,10 +98,8 @@ _MODULES = {
     'tracing': ('tensorflow.python.eager.polymorphic_function.function_context', 'make_function_context '
                                                                                  '_enclosing_xla_context'),
     'caches': ('tensorflow.core.function.polymorphism.function_cache', 'FunctionCache'),
-    'debug': ('tensorflow.python.ops.gen_debug_ops', 'debug_numeric_summary_v2'),
-    'arrays': ('tensorflow.python.ops.gen_array_ops', 'shape'),
-    'math': ('tensorflow.python.ops.gen_math_ops', 'cast'),
-    'dtypes': ('tensorflow.python.framework.dtypes', 'float64 as_dtype'),
+    'dtypes': ('tensorflow.python.framework.dtypes', 'as_dtype'),
+    'attrs': ('tensorflow.core.framework.attr_value_pb2', 'AttrValue'),
     'registry': ('tensorflow.python.framework.op_def_registry', 'get'),
     'saving': ('tensorflow.python.saved_model.save', '_build_meta_graph'),
     'native': ('tensorflow.python.pywrap_tfe', 'TFE_Py_RegisterGradientFunction'),

@@ -105,7 +105,7 @@ class OpRecorder:
                 size += value.nbytes
                 if self._limit < 0:
                     values[place] = _placeholder(value)
-                elif place in copied or value.base is not None:
+                elif not batch.owns_values and (place in copied or value.base is not None):
                     values[place] = value.copy()
                     copies[id(value)] = value, values[place]
             elif kind is LaterValue:

@@ -260,6 +260,7 @@ class Recorder:
 
     def stop(self) -> None:
         """Remove the hooks, write what waits and close the log. Calls still running stay in the trace as unfinished."""
+        hooks.deliver_ops()
         if (cost := op_cost.total().since(self._op_cost)).calls:
             self.note(OPS, dataclasses.asdict(cost))
         with self._lock:
@@ -310,6 +311,7 @@ class Recorder:
 
     def flush(self) -> None:
         """Write what waits: then calls that finished before are in the trace, and those still running as unfinished."""
+        hooks.deliver_ops()
         if self._writer is not None and self._state == 'on':
             self._writer.flush(everything=True)
 
@@ -318,6 +320,7 @@ class Recorder:
         if at_once:
             self.flush()
         else:
+            hooks.deliver_ops()
             self._backlog.wake.set()
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
@@ -405,6 +408,7 @@ class Recorder:
 
     def before_fork(self) -> None:
         """Let the writer thread end and write everything; the next call starts it again."""
+        hooks.deliver_ops()
         if self.calls.states is not None:       # else a child waits for ever for the thread that was importing
             self.calls.states.look_up_generators()
         if self._writer is not None and self._state == 'on':

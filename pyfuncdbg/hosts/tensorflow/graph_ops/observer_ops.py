@@ -2,7 +2,8 @@
 
 TensorFlow's op callbacks may add nodes only while the program makes its own, and random ops take their seeds from the
 number of nodes: results would differ. So a graph gets all its observers when TensorFlow makes a function of it, with the
-program's nodes and their order unchanged. An observer runs on a thread of TensorFlow's.
+program's nodes and their order unchanged. An observer runs on a thread of TensorFlow's: as a kernel that keeps references to
+numbers until `waiting_ops` takes them, or as a Python function, for strings and where no kernel was compiled.
 
 SavedModels are written without observers, which belong to this process and could not run in another: TensorFlow calls for
 that on the thread that saves, before the model is written.
@@ -18,7 +19,6 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.traits import op_traits
-from pyfuncdbg.hooks.value_placeholders import ValueSummary
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
@@ -46,8 +46,6 @@ _UNREADABLE = frozenset(('resource', 'variant'))
 _OBSERVED = '_pyfuncdbg_observed'
 SCOPE = 'pyfuncdbg/'
 """Prefix of our nodes' names."""
-_HEALTH, _COUNTS = 4, 11
-"""`FULL_HEALTH` of TensorFlow's `TensorDebugMode`, and how many figures it gives: the last six are counts of elements."""
 
 
 class ObservedNodes:
@@ -70,28 +68,20 @@ class ObservedNodes:
 
 
 class Observer:
-    """Entry in TensorFlow's registry of functions for one observed node: receives the node's inputs and outputs.
+    """Observer of one node, for its inputs and outputs; an entry in TensorFlow's registry where it is a Python function.
 
     Attributes:
         site: Of the node.
         graph: Id of the outermost graph that the node is in.
-        dtypes, shapes: Of the values; None for a shape that only a run knows.
-        counted: Whether a summary has TensorFlow's counts.
         inputs: For each input of the node: its index among the values, or -1 if it cannot be read.
         outputs: The same of the outputs.
-        health: Whether it receives summaries instead of the values.
     """
 
-    __slots__ = ('__weakref__', '_on_values', 'counted', 'dtypes', 'graph', 'health', 'inputs', 'outputs', 'shapes', 'site')
+    __slots__ = ('__weakref__', '_on_values', 'graph', 'inputs', 'outputs', 'site')
 
-    def __init__(self, site: CallSite, graph: int, on_values: Callable[[Observer, Sequence[Any]], None],
-                 health: bool) -> None:
+    def __init__(self, site: CallSite, graph: int, on_values: Callable[[Observer, Sequence[Any]], None]) -> None:
         self.site = site
         self.graph = graph
-        self.health = health
-        self.dtypes: list[np.dtype[Any]] = []
-        self.shapes: list[tuple[int, ...] | None] = []
-        self.counted: list[bool] = []
         self.inputs: list[int] = []
         self.outputs: list[int] = []
         self._on_values = on_values
@@ -100,24 +90,13 @@ class Observer:
         self._on_values(self, values)
         return []
 
-    def summary(self, place: int, value: Any) -> ValueSummary:
-        """The summary of the value at a place."""
-        counts: Any = None
-        if self.counted[place]:
-            counts, value = value[:_COUNTS].astype(np.int64).tolist(), value[_COUNTS:]
-        shape = self.shapes[place]
-        shape = shape if shape is not None else tuple(int(size) for size in value)
-        if counts is None:
-            return ValueSummary(self.dtypes[place], shape)
-        neg_inf, pos_inf, nan, neg, zero, pos = counts[5:]
-        return ValueSummary(self.dtypes[place], shape, nan, neg_inf, neg, zero, pos, pos_inf)
-
 
 class Observers:
     """Inserter of observers into graphs.
 
     Args:
-        on_values: Called at each execution.
+        register: Registers a Python function with TensorFlow.
+        on_values: Called at each execution of a Python function.
     """
 
     def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, register: Callable[[Any, Any], str],
@@ -126,9 +105,12 @@ class Observers:
         self._host = host
         self._register = register
         self._on_values = on_values
+        self.number: Callable[[Observer], int] | None = None
+        """Numbers an observer for its kernel; None where there are no kernels."""
+        self.kernel_types: dict[int, np.dtype[Any]] = {}
         self.python_site: Callable[[Any], CallSite | None] = lambda op: None
 
-    def observe(self, graph: Any, health: bool) -> None:
+    def observe(self, graph: Any) -> None:
         """Give an observer to every node of a function's graph that has none yet."""
         observed: ObservedNodes | None = getattr(graph, _OBSERVED, None)
         if observed is None:
@@ -141,17 +123,16 @@ class Observers:
         for op in ops:
             observers = [observed.nodes[source.op.name] for source in map(source_tensor,
                                                                       op.inputs) if source.op.name in observed.nodes]
-            if observers and (op.type == 'Identity' or _calls_function(op)):
-                op._add_control_inputs(observers)   # values are observed in the order of their computation
+            if observers:
+                op._add_control_inputs(observers)   # of an op that fails, or calls Python, the inputs are recorded before
             if op.type not in _UNOBSERVED and any(_readable(tensor) for tensor in op.outputs):
-                observed.nodes[op.name] = self._add(graph, op, observed, health, observers, outer)
+                observed.nodes[op.name] = self._add(graph, op, observed, observers, outer)
             elif op.type not in _PASSING_ON and any(_readable(tensor) for tensor in op.inputs):
                 observed.sites.append(self._site_without_observer(graph, op, outer))
 
-    def _add(self, graph: Any, op: Any, observed: ObservedNodes, health: bool, after: Sequence[Any],
-             outer: dict[str, Any]) -> Any:
+    def _add(self, graph: Any, op: Any, observed: ObservedNodes, after: Sequence[Any], outer: dict[str, Any]) -> Any:
         site = self._site(graph, op, outer)
-        observer = Observer(site, id(outermost(graph)), self._on_values, health)
+        observer = Observer(site, id(outermost(graph)), self._on_values)
         tensors: list[Any] = []
         for side, places in ((op.inputs, observer.inputs), (op.outputs, observer.outputs)):
             for tensor in side:
@@ -162,15 +143,10 @@ class Observers:
                 else:
                     places.append(len(tensors))
                     tensors.append(tensor)
-        observer.dtypes = [np.dtype(tensor.dtype.as_numpy_dtype) for tensor in tensors]
-        observer.counted = [tensor.dtype.is_floating for tensor in tensors]
-        observer.shapes = [tuple(tensor.shape.as_list()) if tensor.shape.is_fully_defined() else None for tensor in tensors]
-        scripts, ops = self._parts.scripts, self._parts.ops
-        token = self._register(scripts._py_funcs, observer)
         count = len(graph.get_operations())
-        with graph.as_default(), _only_after(graph, after), ops.device('/CPU:0'), ops.name_scope(SCOPE):
-            values = [self._summary(tensor) for tensor in tensors] if health else tensors
-            node = scripts.gen_script_ops.py_func(input=values, token=token, Tout=[], name='observer')
+        with graph.as_default(), _only_after(graph, after), self._parts.ops.device('/CPU:0'), (
+                self._parts.ops.name_scope(SCOPE)):
+            node = self._node(graph, observer, tensors)
         observed.ops.update(each.name for each in graph.get_operations()[count:])
         graph.control_outputs.append(node)
         observed.sites.append(site)
@@ -182,15 +158,18 @@ class Observers:
                 enclosing.observers.append(observer)
         return node
 
-    def _summary(self, tensor: Any) -> Any:
-        """TensorFlow's counts of a tensor's elements, if it has some for the type; its sizes where only a run knows them."""
-        debug, arrays, math, double = self._parts.debug, self._parts.arrays, self._parts.math, self._parts.dtypes.float64
-        parts = []
-        if tensor.dtype.is_floating:
-            parts.append(debug.debug_numeric_summary_v2(tensor, tensor_debug_mode=_HEALTH, output_dtype=double))
-        if not tensor.shape.is_fully_defined() or not parts:
-            parts.append(math.cast(arrays.shape(tensor), double))
-        return parts[0] if len(parts) == 1 else arrays.concat_v2(parts, 0)
+    def _node(self, graph: Any, observer: Observer, tensors: Sequence[Any]) -> Any:
+        """The node of an observer in a graph."""
+        types = {tensor.dtype.as_datatype_enum: np.dtype(tensor.dtype.as_numpy_dtype) for tensor in tensors}
+        if self.number is None or any(dtype.hasobject for dtype in types.values()):
+            scripts = self._parts.scripts
+            token = self._register(scripts._py_funcs, observer)
+            return scripts.gen_script_ops.py_func(input=tensors, token=token, Tout=[], name='observer')
+        self.kernel_types.update(types)
+        value = self._parts.attrs.AttrValue
+        attrs = {'types': value(list=value.ListValue(type=[tensor.dtype.as_datatype_enum for tensor in tensors])),
+                 'observer': value(i=self.number(observer)), 'root': value(i=observer.graph)}
+        return graph._create_op_internal('PyfuncdbgObserver', tensors, [], name='observer', attrs=attrs)
 
     def _site_without_observer(self, graph: Any, op: Any, outer: dict[str, Any]) -> CallSite:
         """The site of a node without outputs to observe, or of its Python function."""

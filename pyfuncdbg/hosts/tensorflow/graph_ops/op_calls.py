@@ -1,8 +1,8 @@
 """Ops as calls of kind 'op', where a hook wants them: ops of traced functions, and eager ops.
 
 Traced functions have observers in their graphs; a function that was traced without them is traced again, and goes back to
-the old trace when no hook wants ops any more. Eager ops come through TensorFlow's own op callbacks. Functions that XLA
-compiles are left alone: they cannot call Python.
+the old trace when no hook wants ops any more. For a recorder alone their values wait, and are delivered together. Eager ops
+come through TensorFlow's own op callbacks. Functions that XLA compiles are left alone: they cannot call Python.
 """
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
+from pyfuncdbg.hosts.tensorflow.graph_ops.waiting_ops import WaitingOps, install_kernel, kernel
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import ErrorCauses
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
@@ -40,19 +42,18 @@ _MOST_PLACES = 1 << 14
 
 
 class _ObservedScope:
-    """Marker in TensorFlow's key of a trace that has observers, of values or of summaries."""
+    """Marker in TensorFlow's key of a trace that has observers."""
 
-    __slots__ = ('health', 'scope')
+    __slots__ = ('scope',)
 
-    def __init__(self, scope: Any, health: bool) -> None:
+    def __init__(self, scope: Any) -> None:
         self.scope = scope
-        self.health = health
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is _ObservedScope and other.scope == self.scope and other.health == self.health
+        return type(other) is _ObservedScope and other.scope == self.scope
 
     def __hash__(self) -> int:
-        return hash((_ObservedScope, self.scope, self.health))
+        return hash((_ObservedScope, self.scope))
 
 
 class OpCalls:
@@ -62,22 +63,31 @@ class OpCalls:
         on: Whether TensorFlow is attached.
     """
 
-    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, runs: Runs) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, runs: Runs, causes: ErrorCauses) -> None:
         self.on = True
         self._parts = parts
         self._host = host
         self._runs = runs
+        self._causes = causes
+        self._waiting = WaitingOps(runs.run_of_function, self._make_node_call)
+        self._has_kernels = False
         self._observers = Observers(parts, host, parts.scripts.FuncRegistry.insert, self._on_values)
         self._thread = threading.local()
         self._sites: dict[tuple[Any, ...], CallSite] = {}
         self._notified: set[str] = set()
         self._has_observed_traces = False
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._end_delivery: Callable[[], None] = lambda: None
 
     # ------------------------------------------------------------------ coming and going
     def install(self, patches: Patches, sites: Sites) -> None:
         """Replace TensorFlow's functions."""
         self._observers.python_site = sites.node_site
+        self._has_kernels = install_kernel(sys.modules['tensorflow'].__file__ or '')
+        if self._has_kernels:
+            self._observers.number, self._observers.kernel_types = self._waiting.number, kernel.types
+            kernel.listen(self._on_kernel_values, self.deliver)
+        self._end_delivery = hooks.add_delivery(self.deliver)
         functions, tracing = self._parts.functions, self._parts.tracing
         patches.replace(tracing, 'make_function_context', self._replace_make_context(tracing.make_function_context))
         patches.replace(functions, 'from_func_graph', self._replace_from_func_graph(functions.from_func_graph))
@@ -87,14 +97,24 @@ class OpCalls:
 
     def remove(self) -> None:
         """Stop watching; traces with observers are dropped, so that their functions are traced again."""
+        self.deliver()
         self.on = False
         self._unsubscribe()
+        self._end_delivery()
+        self._set_mode()
         self._watch_eager_ops(False)
         if self._has_observed_traces:
             self._drop_traces()
 
     def _hooks_changed(self) -> None:
-        self._watch_eager_ops(bool(hooks.op) and self.on)
+        self._watch_eager_ops(self._is_wanted())
+        self._set_mode()
+
+    def _set_mode(self) -> None:
+        """Tell the kernels what to do with values."""
+        if self._has_kernels:
+            kernel.set_mode(kernel.OFF if not self._is_wanted() else
+                            kernel.BATCHES if hooks.op_recorder is not None else kernel.CALLS)
 
     def _watch_eager_ops(self, enabled: bool) -> bool:
         """Watch the eager ops of this thread, or no longer; whether that is a change."""
@@ -130,7 +150,7 @@ class OpCalls:
             if not self._is_wanted() or self._parts.tracing._enclosing_xla_context() is not None:
                 return context
             self._has_observed_traces = True
-            return context._replace(scope_type=_ObservedScope(scope_type, hooks.summaries))
+            return context._replace(scope_type=_ObservedScope(scope_type))
         return make_function_context
 
     def _replace_from_func_graph(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,7 +160,7 @@ class OpCalls:
                 return original(name, graph, *args, **settings)
             stateful = any(op._is_stateful for op in graph.get_operations())
             try:
-                self._observers.observe(graph, hooks.summaries)
+                self._observers.observe(graph)
             except Exception as error:          # a mistake of ours: the function runs unobserved
                 self._switch_off(error)
             function = original(name, graph, *args, **settings)
@@ -177,7 +197,10 @@ class OpCalls:
         run = Run(_plain_name(function), self._host, perf_counter_ns(), sites=lambda: sites_of(graph),
                   feeds=names_of(graph.inputs), fetches=names_of(graph.outputs), kind='function')
         with self._runs.note_execution(run, roots_of(graph)):
-            return self._call_run(run, call, args)
+            try:
+                return self._call_run(run, call, args)
+            finally:
+                self.deliver()
 
     def _call_run(self, run: Run, call: Callable[..., Any], args: list[Any]) -> Any:
         """Make a run's own call."""
@@ -201,25 +224,43 @@ class OpCalls:
     def _on_values(self, observer: Observer, values: Sequence[Any]) -> None:
         """A node of a traced function has run; on a thread of TensorFlow's."""
         if self._is_wanted():
+            self.deliver()
             try:
                 self._make_node_call(observer, values)
             except Exception as error:          # a mistake of ours: no code of the program runs here
                 self._switch_off(error)
 
+    def _on_kernel_values(self, number: int, values: Sequence[Any]) -> None:
+        """As `_on_values`, from a kernel, which lets the run fail with what this raises: a user has ended it at a stop."""
+        observer = self._waiting.observer(number)
+        try:
+            if observer is not None:
+                self._on_values(observer, values)
+        except BaseException as error:
+            self._causes.note(error.with_traceback(None))
+            raise
+
+    def deliver(self) -> None:
+        """Deliver the values that wait in kernels."""
+        try:
+            self._waiting.deliver()
+        except Exception as error:              # as in `_on_values`
+            self._switch_off(error)
+
     def _switch_off(self, error: Exception) -> None:
         """Watch no more ops, after a mistake of ours."""
         self.on = False
+        self._set_mode()
         report_failure('watching ops failed and is switched off', error)
 
     def _make_node_call(self, observer: Observer, values: Sequence[Any]) -> None:
         began = perf_counter_ns()
-        values = [observer.summary(i, value) for i, value in enumerate(values)] if observer.health else values
         inputs = [values[place] if place >= 0 else None for place in observer.inputs]
         outputs = [values[place] if place >= 0 else None for place in observer.outputs]
         run = self._runs.run_of_function(observer.graph)
         invoke(observer.site, lambda *_: outputs, run, inputs, thread=threading.get_native_id())
         # TensorFlow passes a string without dimensions as bytes.
-        size = 0 if observer.health else sum(len(value) if isinstance(value, bytes) else value.nbytes for value in values)
+        size = sum(len(value) if isinstance(value, bytes) else getattr(value, 'nbytes', 0) for value in values)
         op_cost.add((perf_counter_ns() - began) / 1e9, size)
 
     def _on_op(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
@@ -232,6 +273,7 @@ class OpCalls:
         name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
         if name in _UNOBSERVED or name.startswith(_FUNCTIONS) or not outputs:
             return None
+        self.deliver()
         began = perf_counter_ns()
         self._thread.op = True                  # hooks may run ops on the values
         try:
