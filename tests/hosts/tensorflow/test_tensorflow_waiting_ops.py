@@ -39,7 +39,7 @@ Ops = Callable[..., list[CallRecord]]
 
 @pytest.fixture
 def ops(tmp_path: Path) -> Iterator[Ops]:
-    """What gives the calls of some work that is recorded."""
+    """A function that gives the calls of some work, recorded."""
     with ExitStack() as stack:
         def calls_of(work: Callable[[], Any], **options: Any) -> list[CallRecord]:
             with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'ops.pfd', ops=True, **options):

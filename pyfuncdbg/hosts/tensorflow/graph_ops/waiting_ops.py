@@ -37,7 +37,7 @@ _LIBRARY = 'libtensorflow_framework'
 
 
 class _Section:
-    """What is the same each time that some ops run in a row.
+    """Constant part of a section: of the same ops in the same order.
 
     Attributes:
         sequence: Of the ops.
