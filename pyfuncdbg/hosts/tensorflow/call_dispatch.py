@@ -128,7 +128,7 @@ class CallDispatch:
     def _call_watched(self, registry: Any, token: str, device: Any, args: Any) -> Any:
         original = self._original
         if hooks.op:
-            hooks.deliver_ops()                 # calls are numbered in their order
+            self._ops.deliver()                 # calls are numbered in their order
         reference = registry._funcs.data.get(token)     # `get` is Python code, which takes 1 µs out of cache
         if not self.on or reference is None or (registered := reference()) is None:
             return original(registry, token, device, args)
