@@ -110,8 +110,8 @@ FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|(?<!%)py_?func(?!
 """What names a framework, or its ops that call a Python function. `%pyfunc` is our magic."""
 
 CHAIN_FOR_HOSTS = {'call_unwatched', 'current_call', 'hooks', 'invoke', 'invoke_afterwards', 'report_failure'}
-HOOKS_FOR_HOSTS = {'add_delivery', 'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask_interest', 'ignores_function',
-                   'subscribe', 'is_ignored', 'fast_watcher', 'sole_taker', 'op_recorder'}
+HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask_interest', 'ignores_function',
+                   'subscribe', 'is_ignored', 'fast_watcher', 'sole_taker', 'op_recorder', 'add_delivery'}
 """What hosts use: kinds of calls with hooks, whether a run is steered, interest that spares making a site or a `Run`."""
 
 HEAVY = {'rich', 'textual', 'IPython', 'tensorflow', 'jax', 'torch', 'debugpy'}
