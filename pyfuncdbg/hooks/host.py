@@ -12,7 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import CallSite
-    from pyfuncdbg.hooks.value_placeholders import ValueSummary
+    from pyfuncdbg.hooks.value_placeholders import LaterSummary, ValueSummary
 
 ListChanges = Callable[[], Sequence[str]]
 ReplaySite = Callable[[str, Callable[..., Any], Sequence[str], bool, bool], 'CallSite']
@@ -23,18 +23,37 @@ COPIERS: dict[type, Callable[[Any, int], Any]] = {}
 """Copiers of a host's values, by type, faster than readers: of a value and a number of bytes they make a tuple of type,
 shape, bytes in C order and False. The bytes are None where there are more; some scalars are given as NumPy's. None is the
 answer where the value has to be read."""
-SUMMARIES: dict[str, Callable[[Any, bool], ValueSummary | None]] = {}
-"""Summarizers of values in the memory of a device, by name of the host: they count there, if asked to, and give None for any
-other value. `Host.to_numpy` copies such a value, and waits for the device."""
+SUMMARIES: dict[str, Callable[[Any, bool], ValueSummary | LaterSummary | None]] = {}
+"""Summarizers of values in the memory of a device, by name of the host: they begin to count there, if asked, and give None
+for any other value. `Host.to_numpy` copies such a value, and waits for the device."""
 EAGER_TENSORS: list[type] = []
 """Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
 HOSTS: dict[str, Host] = {}
 """The hosts of this process, by name: those whose framework is imported and attached to."""
 
 
+def device_summary(value: Any, counted: bool) -> ValueSummary | LaterSummary | None:
+    """The summary of a value in the memory of a device, None of any other.
+
+    Args:
+        value: Anything.
+        counted: Begin to count its elements there.
+    """
+    return next((found for summary in list(SUMMARIES.values()) if (found := summary(value, counted)) is not None), None)
+
+
+def device_host(value: Any) -> Host | None:
+    """The host that reads a value in the memory of a device, None of any other value.
+
+    Args:
+        value: Anything.
+    """
+    return next((HOSTS.get(name) for name, summary in list(SUMMARIES.items()) if summary(value, False) is not None), None)
+
+
 def is_on_device(value: Any) -> bool:
     """Whether a value is in the memory of a device: nothing reads it unless the user asks for it."""
-    return any(summary(value, False) is not None for summary in SUMMARIES.values())
+    return device_summary(value, False) is not None
 
 
 class Host(Protocol):

@@ -75,6 +75,33 @@ class ValueSummary:
         return count
 
 
+class LaterSummary:
+    """Summary of a value in the memory of a device, which computes its counts: no call waits for them.
+
+    Attributes:
+        summary: The summary without counts.
+    """
+
+    __slots__ = ('_counted', 'summary')
+
+    def __init__(self, summary: ValueSummary, counted: Callable[[], ValueSummary]) -> None:
+        """Make one.
+
+        Args:
+            summary: As the attribute.
+            counted: Gives the summary with counts. May wait for the device, and raise where that has failed.
+        """
+        self.summary = summary
+        self._counted = counted
+
+    def counted(self) -> ValueSummary | None:
+        """The summary with its counts, which are waited for; None where the device has failed to make them."""
+        try:
+            return self._counted()
+        except Exception:                       # of the device, which tells the program at its next use
+            return None
+
+
 class LaterValue:
     """Tensor of a batch of ops that the recorder reads when it writes it.
 

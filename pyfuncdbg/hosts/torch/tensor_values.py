@@ -6,15 +6,16 @@ Compiled by `tensor_values.pxd`.
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueSummary
+from pyfuncdbg.hooks.value_placeholders import LaterSummary, UnknownValue, ValueSummary
+from pyfuncdbg.hosts.torch.device_counts import DeviceCounts
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 try:
@@ -68,7 +69,8 @@ class TensorReader:
         self._no_functions, self._no_dispatch = native.DisableTorchFunction, native._DisableTorchDispatch
         self._function_modes: Callable[[], int] = native._len_torch_function_stack
         self._dispatch_modes: Callable[[], int] = native._len_torch_dispatch_stack
-        self._strided, self._stack = torch.strided, torch.stack
+        self._strided = torch.strided
+        self._counts = DeviceCounts(parts)
         self._to_dlpack: Callable[[Any], Any] = native._to_dlpack
         exchange = getattr(parts.torch.Tensor, '__dlpack_c_exchange_api__', None)
         self.copier: Callable[[Any, int], Any] | None = None
@@ -131,12 +133,12 @@ class TensorReader:
             except (NotImplementedError, RuntimeError):     # it has no memory that could be shared
                 return False
 
-    def summary(self, tensor: Any, counted: bool) -> ValueSummary | None:
+    def summary(self, tensor: Any, counted: bool) -> ValueSummary | LaterSummary | None:
         """The summary of a tensor in the memory of a device; None of any other value.
 
         Args:
             tensor: Any value.
-            counted: Count its elements, on the device: six numbers are copied, and waited for.
+            counted: Begin to count its elements, on the device.
         """
         if not self.is_tensor(tensor):
             return None
@@ -146,16 +148,15 @@ class TensorReader:
                 return None
             summary = ValueSummary(_numpy_type(str(tensor.dtype).removeprefix('torch.')), tuple(map(_length, tensor.shape)),
                                    note=f'on {device}')
-            if counted:
+            if counted and not self._counts.is_capturing(device):
                 with contextlib.suppress(RuntimeError, TypeError):     # sparse
-                    return self._counted(summary, tensor)
+                    return LaterSummary(summary, partial(self._counted, summary, self._counts.begin(tensor)))
             return summary
 
-    def _counted(self, summary: ValueSummary, tensor: Any) -> ValueSummary:
-        """A summary with its counts, computed where the tensor is."""
-        tensor = tensor.abs() if tensor.is_complex() else tensor
-        masks = tensor.isnan(), tensor == -math.inf, tensor < 0, tensor == 0, tensor > 0, tensor == math.inf
-        nan, neg_inf, below, zero, above, pos_inf = self._stack([mask.sum() for mask in masks]).tolist()
+    def _counted(self, summary: ValueSummary, read: Callable[[], list[int]]) -> ValueSummary:
+        """A summary with its counts. Waits for the device; on any thread."""
+        with self._no_functions(), self._no_dispatch():
+            nan, neg_inf, below, zero, above, pos_inf = read()
         return replace(summary, nan=nan, neg_inf=neg_inf, neg=below - neg_inf, zero=zero, pos=above - pos_inf,
                        pos_inf=pos_inf)
 
@@ -169,8 +170,6 @@ class TensorReader:
     def is_tensor(self, value: Any) -> bool:
         """Whether a value is a tensor of any class."""
         return issubclass(type(value), self._tensor)
-
-
 
 
 def _numpy_type(name: str) -> np.dtype[Any]:

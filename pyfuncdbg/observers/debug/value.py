@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.host import Host, device_host, device_summary, is_on_device
 from pyfuncdbg.hooks.source_map import is_generated, program_code
+from pyfuncdbg.hooks.value_placeholders import LaterSummary, ValueSummary
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
 from pyfuncdbg.observers.record.records import TensorRecord
-from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of, stats_of_summary
 
 MOST_COUNTED = 1 << 24
 """Elements of the largest array that is summarised."""
@@ -55,6 +56,7 @@ def array_of(value: Any, host: Host | None = None) -> np.ndarray | None:
     if isinstance(value, (*_PLAIN, type)):
         return None
     try:
+        host = host or device_host(value)
         if host is not None:
             array = host.to_numpy(value)
             if array.dtype != object or array.ndim:
@@ -66,7 +68,8 @@ def array_of(value: Any, host: Host | None = None) -> np.ndarray | None:
     return None
 
 
-def describe_value(value: Any, host: Host | None = None, *, items: int = 20, counted: int = MOST_COUNTED) -> Value:
+def describe_value(value: Any, host: Host | None = None, *, items: int = 20, counted: int = MOST_COUNTED,
+                   copied: bool = True) -> Value:
     """A value as data.
 
     Args:
@@ -74,19 +77,32 @@ def describe_value(value: Any, host: Host | None = None, *, items: int = 20, cou
         host: Reads tensors.
         items: Of a container of tensors, how many are described.
         counted: Arrays of more elements are not summarised.
+        copied: Copy a tensor from the memory of a device; otherwise it is only counted there.
     """
-    array = array_of(value, host)
     kind = type(value).__name__
+    if not copied and (summary := device_summary(value, True)) is not None:
+        return _on_device(kind, summary)
+    array = array_of(value, host)
     if array is not None:
         texts = _texts(array)
         dtype, nbytes = (STRING, sum(map(len, texts))) if texts else (dtype_name(array.dtype), array.nbytes)
         tensor = TensorRecord('', dtype, array.shape, nbytes, 'full', stats_of(array) if array.size <= counted else None)
         return Value(kind, array_text(array), tensor, array)
     parts = _parts(value, items) if items else None
-    if parts is not None and any(array_of(part, host) is not None for _, part in parts):
+    if parts is not None and any(is_on_device(part) or array_of(part, host) is not None for _, part in parts):
         return Value(kind, bounded(value, host), items=tuple(
-            (label, describe_value(part, host, items=0, counted=counted)) for label, part in parts))
+            (label, describe_value(part, host, items=0, counted=counted, copied=copied)) for label, part in parts))
     return Value(kind, bounded(value, host))
+
+
+def _on_device(kind: str, summary: ValueSummary | LaterSummary) -> Value:
+    """A tensor that is not copied, by the counts that its device makes."""
+    counted = summary.counted() if isinstance(summary, LaterSummary) else None
+    about = summary.summary if isinstance(summary, LaterSummary) else summary
+    tensor = TensorRecord('', dtype_name(about.dtype), about.shape, about.size * about.dtype.itemsize,
+                          'none' if counted is None else 'stats', None if counted is None else stats_of_summary(counted),
+                          note=about.note)
+    return Value(kind, f'{tensor.dtype}{list(tensor.shape)}  {tensor.note}', tensor)
 
 
 def _texts(array: np.ndarray) -> list[bytes | str]:
@@ -142,6 +158,8 @@ class _Repr(reprlib.Repr):
 
     def repr1(self, x: Any, level: int) -> str:
         """One value, at some depth."""
+        if (summary := device_summary(x, False)) is not None:
+            return _on_device('', summary).text
         array = array_of(x, self._host)
         if array is not None:
             return array_text(array)

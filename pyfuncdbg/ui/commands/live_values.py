@@ -103,7 +103,7 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
             fed_values = dict(zip(run.feeds, stop.call.inputs, strict=False))
         else:
             fed_values = {name: tensors.value(name) for name in names}
-        records = ((name, describe_value(value, run.host).tensor) for name, value in fed_values.items())
+        records = ((name, describe_value(value, run.host, copied=False).tensor) for name, value in fed_values.items())
         rows = [replace(tensor, name=name) for name, tensor in records if tensor is not None]
         return FeedList(run.id, run.label, rows, True)
     runs = context.trace.calls(kind='run', run=args.run, newest_first=True, limit=1)

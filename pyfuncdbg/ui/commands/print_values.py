@@ -144,22 +144,21 @@ def _args(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
                 for index, (name, tensor, read) in enumerate(node_inputs(stop, entry))]
     if isinstance(entry, RunEntry):
         feeds = value_of(context, 'feeds')
-        return [NamedTensor(name, describe_value(value, host, items=0)) for name, value in feeds.items()]
+        return [NamedTensor(name, describe_value(value, host, items=0, copied=False)) for name, value in feeds.items()]
     if entry is None:
         return []
     frame = entry.frame
     its_code, names = frame.f_code, frame.f_locals
     count = its_code.co_argcount + its_code.co_kwonlyargcount
     count += bool(its_code.co_flags & 4) + bool(its_code.co_flags & 8)
-    return [NamedTensor(name,
-                        describe_value(names[name], host,
-                                       items=0)) for name in its_code.co_varnames[:count] if name in names]
+    return [NamedTensor(name, describe_value(names[name], host, items=0, copied=False))
+            for name in its_code.co_varnames[:count] if name in names]
 
 
 def _input(read_value: Callable[[], Any], host: Any) -> Value:
     """An input of a node; of one that cannot be read, the reason."""
     try:
-        return describe_value(read_value(), host, items=0)
+        return describe_value(read_value(), host, items=0, copied=False)
     except CommandError as error:
         return Value('', str(error).partition('\n')[0])
 
@@ -170,7 +169,8 @@ def _locals(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
     if not isinstance(entry, FrameEntry):
         return _args(context, args)
     host = host_of(stop)
-    return [NamedTensor(name, describe_value(value, host, items=0)) for name, value in local_values(entry.frame).items()]
+    return [NamedTensor(name, describe_value(value, host, items=0, copied=False))
+            for name, value in local_values(entry.frame).items()]
 
 
 def _draw_named(rows: list[NamedTensor]) -> RenderableType:

@@ -1,10 +1,17 @@
 """Tensors in the memory of a device: what is copied from there, and what a recording has of them. The device is a fake."""
 from __future__ import annotations
 
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
-from torch_programs import Record
+from torch_programs import PROGRAMS, Record, run_command
+
+from pyfuncdbg.hooks.value_placeholders import LaterSummary, ValueSummary
 
 pytestmark = pytest.mark.torch
 
@@ -16,9 +23,10 @@ def _python_device(torch: Any) -> None:
         pytest.skip('this PyTorch has no devices in Python')
 
 
-def test_a_recording_has_counts_that_the_device_has_made(record: Record) -> None:
+def test_a_recording_has_counts_that_the_device_has_made(record: Record, tmp_path: Path) -> None:
     recorded = record('torch_device.py')
-    assert recorded.out == 'five\nfar:0 copied 6\n'         # the counts of one tensor, and no element
+    assert recorded.out == 'five\nfar:0 waited 0\n'           # the program's thread has copied nothing
+    assert (tmp_path / 'most_copied').read_text() == '6'        # the counts of one tensor, and no element
     calls = recorded.trace.calls()
     values = [value for call in calls for value in (*call.inputs, *call.outputs)]
     assert [(value.dtype, value.shape, value.note) for value in values[:3]] == [
@@ -29,14 +37,90 @@ def test_a_recording_has_counts_that_the_device_has_made(record: Record) -> None
     assert calls[3].error is not None and calls[3].error.message == 'five'
 
 
-def test_nothing_is_copied_where_no_value_is_recorded(record: Record) -> None:
+def test_nothing_is_copied_where_no_value_is_recorded(record: Record, tmp_path: Path) -> None:
     recorded = record('torch_device.py', '--level', 'none')
-    assert recorded.out == 'five\nfar:0 copied 0\n'
+    assert recorded.out == 'five\nfar:0 waited 0\n'
+    assert not (tmp_path / 'most_copied').exists()
     value, = recorded.trace.calls()[0].inputs
     assert (value.dtype, value.shape, value.stats) == ('float32', (7,), None)
 
 
-def test_whole_values_are_copied_where_the_user_asks_for_them(record: Record) -> None:
+def test_whole_values_are_copied_where_the_user_asks_for_them(record: Record, tmp_path: Path) -> None:
     recorded = record('torch_device.py', '--level', 'full')
-    assert recorded.out == 'five\nfar:0 copied 300\n'
+    assert recorded.out == 'five\nfar:0 waited 7\n'
+    assert (tmp_path / 'most_copied').read_text() == '300'
     assert recorded.trace.calls()[1].outputs[0].to_numpy().tolist() == [-6.0, 0.0, 8.0]
+
+
+def test_a_stop_counts_on_the_device_and_copies_what_is_asked_for(tmp_path: Path) -> None:
+    shutil.copy(PROGRAMS / 'far_device.py', tmp_path)
+    (tmp_path / 'program.py').write_text((PROGRAMS / 'torch_device.py').read_text() + """
+def looked_at(one, some):
+    return one
+big = Far(torch.arange(1000.) - 1)
+looked_at(big, [big])
+""")
+    done = run_command('run', '--break', 'looked_at', '--break', 'Doubled.forward', 'program.py', cwd=tmp_path,
+                       typed='c\nargs\nlocals\nlt\nc\nc\nc\nlocals\np {*waited}\np some\np sorted({*waited})\nc\n')
+    assert '  one   float32[1000]  stats only: on far:0\n' in done.stderr, done.stderr
+    assert '  some  [float32[1000]  on far:0]\n' in done.stderr
+    assert re.findall(r'^[\[{]6.*', done.stderr, re.MULTILINE) == ['{6}', '[6, 1000]']
+    assert '  [0]  float32[1000]  -1 .. 998' in done.stderr
+
+
+class FakeDevice:
+    """The parts of PyTorch that copy counts, as a GPU has them; `done` is what was asked of it, in order."""
+
+    def __init__(self, torch: Any, capturing: bool = False) -> None:
+        self.stack, self.no_grad = torch.stack, torch.no_grad
+        done: list[str] = []
+        self.done = done
+        self.cpu = SimpleNamespace(is_current_stream_capturing=lambda: capturing)
+
+        class Event:
+            def __init__(self, device: Any) -> None:
+                done.append(f'event on {device}')
+
+            def record(self) -> None:
+                done.append('record')
+
+            def synchronize(self) -> None:
+                done.append('synchronize')
+
+        class Pinned:
+            def copy_(self, counts: Any, non_blocking: bool) -> None:
+                self.counts = counts
+                done.append(f'copy, waits={not non_blocking}')
+
+            def tolist(self) -> list[int]:
+                done.append('read')
+                return self.counts.tolist()  # type: ignore[no-any-return]
+
+        def empty(shape: Any, *, dtype: Any, pin_memory: bool) -> Pinned:
+            assert pin_memory and tuple(shape) == (6,)
+            return Pinned()
+        self.Event, self.empty = Event, empty
+
+
+def test_no_call_waits_for_counts(torch: Any) -> None:
+    from pyfuncdbg.hosts.torch.device_counts import DeviceCounts
+    device = FakeDevice(torch)
+    read = DeviceCounts(SimpleNamespace(torch=device)).begin(torch.tensor([1.0, float('nan'), -2.0, 0.0]))
+    assert device.done == ['event on cpu', 'copy, waits=False', 'record']
+    assert read() == [1, 0, 1, 1, 1, 0]
+    assert device.done[3:] == ['synchronize', 'read']
+
+
+def test_nothing_is_added_to_a_graph_that_the_program_captures(torch: Any) -> None:
+    from pyfuncdbg.hosts.torch.device_counts import DeviceCounts
+    for capturing in (True, False):
+        counts = DeviceCounts(SimpleNamespace(torch=FakeDevice(torch, capturing)))
+        assert counts.is_capturing(torch.device('cpu')) is capturing
+    assert not DeviceCounts(SimpleNamespace(torch=torch)).is_capturing(torch.device('meta'))
+
+
+def test_counts_that_the_device_fails_to_make_are_left_out(tmp_path: Path) -> None:
+    def failed() -> ValueSummary:
+        raise RuntimeError('device-side assert')
+    summary = ValueSummary(np.dtype('float32'), (3,), note='on cuda:0')
+    assert LaterSummary(summary, failed).counted() is None

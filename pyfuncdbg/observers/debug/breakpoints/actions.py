@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Frame, Run, current, new_call
+from pyfuncdbg.hooks.host import is_on_device
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.notice import printable, say
 from pyfuncdbg.hooks.source_map import program_code
@@ -58,7 +59,7 @@ def log(breakpoint: Breakpoint, where: str, call: int, values: Mapping[str, Any]
 
 
 def _text(value: Any) -> str:
-    array = array_of(value)
+    array = array_of(value) if not is_on_device(value) else None
     if array is None:
         return bounded(value, longest=200)
     numbers = as_numbers(array) if array.dtype != bool else array

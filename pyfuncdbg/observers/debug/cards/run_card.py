@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.call import Call, CallSite, Frame
+from pyfuncdbg.hooks.host import device_summary
+from pyfuncdbg.hooks.value_placeholders import ValueSummary
 from pyfuncdbg.observers.debug.stepping.node_watch import PassedTensor
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
@@ -168,6 +170,10 @@ def _whose(debugged: DebuggedRun | None) -> tuple[int, str]:
 def _values(names: Sequence[str], values: Sequence[Any], host: Host) -> tuple[RunValue, ...]:
     rows = []
     for name, value in list(zip(names, values, strict=False))[:NAMES]:
+        summary = device_summary(value, False)
+        if isinstance(summary, ValueSummary):
+            rows.append(RunValue(name, dtype_name(summary.dtype), summary.shape, summary.size * summary.dtype.itemsize))
+            continue
         array = host.to_numpy(value)
         rows.append(RunValue(name, dtype_name(array.dtype), array.shape, array.nbytes))
     return tuple(rows)

@@ -153,7 +153,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         run.id if run is not None else 0, run.title if run is not None else '', position, nodes, stop.thread,
         stop.thread_name, stop.reason, listing, created,
         tuple(shown_values), what, len(values) - len(shown_values),
-        describe_value(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.returns else None,
+        describe_value(stop.result, host_of(stop), items=0, counted=_COUNTED, copied=False) if stop.returns else None,
         _raised(stop.error) if stop.error is not None else None,
         tuple(one for one in displays.at(stop) if one.changed), stop.differences,
         run.remark if run is not None and stop.phase == 'node' else
@@ -216,7 +216,7 @@ def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, li
 
 
 def _card_value(stop: Stop, name: str, value: Any, note: str = '') -> CardValue:
-    return CardValue(name, describe_value(value, host_of(stop), items=0, counted=_COUNTED), note)
+    return CardValue(name, describe_value(value, host_of(stop), items=0, counted=_COUNTED, copied=False), note)
 
 
 def _inputs(stop: Stop, entry: NodeEntry) -> Iterator[CardValue]:

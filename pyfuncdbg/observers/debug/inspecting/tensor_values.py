@@ -89,7 +89,7 @@ def live_nodes(view: RunView) -> tuple[LiveNode, ...]:
 
 
 def _summary(value: Any, run: Any, name: str) -> TensorRecord | None:
-    tensor = describe_value(value, run.host).tensor
+    tensor = describe_value(value, run.host, copied=False).tensor
     return tensor and replace(tensor, name=name)
 
 

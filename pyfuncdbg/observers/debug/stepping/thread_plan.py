@@ -17,6 +17,7 @@ import xxhash
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.forking_thread import parent_thread_id
+from pyfuncdbg.hooks.host import is_on_device
 from pyfuncdbg.hooks.source_map import program_variables
 from pyfuncdbg.hooks.tracing_notice import ADDED_PREFIX
 from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper
@@ -65,7 +66,7 @@ def _mark(value: Any) -> Any:
         return type(value).__name__, repr(value)
     if isinstance(value, str | bytes):
         return type(value).__name__, len(value), hash(value)
-    array = array_of(value)
+    array = array_of(value) if not is_on_device(value) else None
     if array is None or array.dtype.hasobject or (array.nbytes > _DIGESTED and not array.flags.c_contiguous):
         size = len(value) if isinstance(value, list | tuple | dict | set) else 0
         return id(value), type(value).__name__, size

@@ -18,7 +18,7 @@ from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, Copied, Snapshot
-from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
+from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of, stats_of_summary
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 TENSOR_SHARE = 0.8
@@ -184,9 +184,12 @@ class BlobStore:
         if raw is None:
             if snapshot.note == OVER_BUDGET:
                 self.miss(snapshot.nbytes)
-            level = 0 if snapshot.stats is None else 1
-            bad = snapshot.stats is not None and snapshot.stats.bad > 0
-            return [name, shape, int(snapshot.nbytes), level, None, False, snapshot.note, _pack_stats(snapshot.stats), bad]
+            stats = snapshot.stats
+            if snapshot.later is not None and (counted := snapshot.later.counted()) is not None:
+                stats = stats_of_summary(counted)
+            bad = stats is not None and stats.bad > 0
+            return [name, shape, int(snapshot.nbytes), 0 if stats is None else 1, None, False, snapshot.note,
+                    _pack_stats(stats), bad]
         changed = snapshot.changed or (snapshot.after is not None and digest(raw) != snapshot.after)
         array: np.ndarray | None = None
         data: Any

@@ -16,12 +16,19 @@ import numpy as np
 from numpy import int64, ndarray
 
 from pyfuncdbg.hooks.host import COPIERS, READERS, SUMMARIES, Host
-from pyfuncdbg.hooks.value_placeholders import NOT_COMPUTED, NOT_KNOWN, UnknownValue, ValueNotKnown, ValueSummary
+from pyfuncdbg.hooks.value_placeholders import (
+    NOT_COMPUTED,
+    NOT_KNOWN,
+    LaterSummary,
+    UnknownValue,
+    ValueNotKnown,
+    ValueSummary,
+)
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
-from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
+from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of, stats_of_summary
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 SCALARS: dict[type, np.dtype[Any]] = {kind: np.dtype(kind) for kind in (
@@ -58,17 +65,19 @@ class Snapshot:
         charge: Bytes taken from the allowance.
         note: Why it is not kept in full.
         stats: Statistics of an array too large to be copied for the writer.
+        later: Of a value on a device, its counts, which the writer waits for.
         owner: Id of the call it was taken in, if calls after that may share it, else 0.
         described: How it was written, of one that is shared or was written at once.
     """
 
-    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'described', 'dtype', 'keep', 'nbytes', 'note', 'owner',
-                 'shape', 'stats')
+    __slots__ = ('after', 'buffer', 'changed', 'charge', 'data', 'described', 'dtype', 'keep', 'later', 'nbytes', 'note',
+                 'owner', 'shape', 'stats')
 
     data: bytes | np.ndarray | list[bytes | str] | None
     buffer: np.ndarray | None
     after: bytes | None
     stats: Stats | None
+    later: LaterSummary | None
     described: list[Any] | None
 
     def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...], nbytes: int, note: str = '') -> None:
@@ -76,7 +85,7 @@ class Snapshot:
         self.shape = shape
         self.nbytes = nbytes
         self.note = note
-        self.data = self.buffer = self.after = self.stats = self.described = None
+        self.data = self.buffer = self.after = self.stats = self.later = self.described = None
         self.keep = self.changed = False
         self.charge = self.owner = 0
 
@@ -244,6 +253,10 @@ class Snapshots:
             return Snapshot(np.dtype(object), (), 0, ABSENT)
         if self.full_limit < LARGEST and (summary := SUMMARIES.get(host.name)) is not None:
             value = summary(value, self.level != 'none') or value      # on a device: the user has not asked for it
+        if type(value) is LaterSummary:
+            snapshot = self._take_summary(value.summary, counted=False)
+            snapshot.later = value
+            return snapshot
         if type(value) is ValueSummary:
             return self._take_summary(value)
         if type(value) is UnknownValue:
@@ -265,11 +278,11 @@ class Snapshots:
             return array.dtype, array.shape, array.tobytes(), False     # a host's tensor: programs do not write to those
         return self.take_array(array)
 
-    def _take_summary(self, value: ValueSummary) -> Snapshot:
+    def _take_summary(self, value: ValueSummary, *, counted: bool = True) -> Snapshot:
         """A snapshot of the counts that the host has made of a value."""
         snapshot = Snapshot(value.dtype, value.shape, value.size * value.dtype.itemsize, value.note)
-        if self.level != 'none':
-            snapshot.stats = Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf)
+        if counted and self.level != 'none':
+            snapshot.stats = stats_of_summary(value)
         return snapshot
 
     def take_array(self, array: np.ndarray) -> Snapshot:

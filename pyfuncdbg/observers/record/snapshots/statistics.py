@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.value_placeholders import ValueSummary
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.histogram import BINS, OCTAVES
 from pyfuncdbg.observers.record.records import Stats
@@ -82,6 +83,15 @@ def stats_of(array: np.ndarray) -> Stats | None:
             return _summary(numbers)
         except ValueError:                      # a number outside of the range of all of them: another thread writes to it
             return None
+
+
+def stats_of_summary(value: ValueSummary) -> Stats:
+    """The statistics of a value that its host has counted.
+
+    Args:
+        value: The counts.
+    """
+    return Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf)
 
 
 def rows_of(arrays: Sequence[np.ndarray]) -> np.ndarray:

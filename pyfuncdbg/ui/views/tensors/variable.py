@@ -93,9 +93,9 @@ def variables_table(variables: Sequence[NamedValue], *, indent: int = 0, rows: i
 def inline(value: Value, *, ascii_only: bool = False) -> Text:
     """A value on one line: 'float32[3, 4]  0 .. 1.43  mean 0.62  |#_#|  NaN 4'."""
     tensor, array = value.tensor, value.array
-    if tensor is None or array is None:
+    if tensor is None or (array is None and not tensor.note):
         return Text(one_line(value.text, 200))
-    if not array.ndim and array.dtype.kind in 'biufcSU':
+    if array is not None and not array.ndim and array.dtype.kind in 'biufcSU':
         return Text(one_line(value.text, 200))
     text = Text(f'{one_line(tensor.dtype, 40)}{list(tensor.shape)}')
     found = flags(tensor)
@@ -103,7 +103,7 @@ def inline(value: Value, *, ascii_only: bool = False) -> Text:
         text.append('  ').append_text(flag_line(found))
     if tensor.stats is not None and tensor.stats.first_bad:
         text.append(f' at {list(tensor.stats.first_bad)}', 'red')
-    if 0 < array.size <= _INLINE:
+    if array is not None and 0 < array.size <= _INLINE:
         text.append(f'  {elements(array)}')
     elif tensor.stats is not None and tensor.stats.min is not None:
         stats = tensor.stats
