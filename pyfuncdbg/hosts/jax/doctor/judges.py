@@ -6,11 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyfuncdbg.hooks.diagnosis import Evidence, Finding, RecordedFact, Spot
+from pyfuncdbg.hooks.diagnosis import Evidence, Finding
 
 _LEAST_SECONDS = 0.1
 _LARGE, _LEAST_COPIED = 1 << 20, 32 << 20
 _MIB = 1 << 20
+_FEW = 4
+"""Calls for one compilation, at which compiling them is no fault."""
+_SAME = {'shape': 'give it arrays of the same shapes and dtypes: pad them, or round sizes up to a few',
+         'number': 'give it arrays always, or numbers of Python always: jnp.float32(v)',
+         'static': 'pass what changes as an array, not as a static argument; an object needs __eq__ and __hash__',
+         'function': 'jit it once, outside of the loop, and pass what changes as arguments'}
+"""What to do about a difference, by its kind."""
 
 
 def find_dead_callbacks(evidence: Evidence) -> Iterator[Finding]:
@@ -24,13 +31,13 @@ def find_dead_callbacks(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_repeated_callbacks(evidence: Evidence) -> Iterator[Finding]:
-    """Callbacks that one execution of a program calls several times, though the program names them once."""
+    """Callbacks that `jax.checkpoint` calls once more for the gradient."""
     for fact in evidence.facts_of_kind('jax repeated'):
         function, times = fact.text('function'), fact.number('times')
-        what = (f'Each run of {fact.text("program")} calls {function} {times} times from one line: a transformation repeats '
-                f'it, as jax.checkpoint does for the gradient')
-        yield Finding('repeated', function, fact.place, what, {'calls a run': times}, '',
-                      'under jax.checkpoint save its result, by jax.ad_checkpoint.checkpoint_name and a policy')
+        what = (f'{function} is called again in each run of {fact.text("program")}: jax.checkpoint repeats it for the '
+                f'gradient, and what it prints or changes happens again')
+        yield Finding('repeated', function, fact.place, what, {'calls a run': times} if times else {}, '',
+                      'save its result, by jax.ad_checkpoint.checkpoint_name and a policy')
 
 
 def find_blocking_callbacks(evidence: Evidence) -> Iterator[Finding]:
@@ -61,30 +68,22 @@ def find_error_types(evidence: Evidence) -> Iterator[Finding]:
 def find_retraced_functions(evidence: Evidence) -> Iterator[Finding]:
     """Functions that are traced and compiled for every few calls."""
     for fact in evidence.facts_of_kind('jax retraced'):
-        yield _retraced(fact)
-
-
-def _retraced(fact: RecordedFact) -> Finding:
-    function, count = fact.text('function'), fact.number('count')
-    what = f'{function} was compiled {count} times; last for {fact.text("changed")}'
-    return Finding('retraced', function, fact.place, what, {'compilations': count}, '',
-                   'give it arrays of the same shapes and dtypes (pad, or bucket the sizes), numbers as arrays instead of '
-                   'static arguments, and jit a function once, outside of the loop')
+        function, count, calls = fact.text('function'), fact.number('count'), fact.number('calls')
+        if calls < count * _FEW:
+            what = f'{function} was compiled {count:,} times for {calls:,} calls; last for {fact.text("changed")}'
+            yield Finding('retraced', function, fact.place, what, {'compilations': count, 'calls': calls}, '',
+                          _SAME.get(fact.text('kind'), 'jit it once, outside of the loop, and pass what changes as arrays'))
 
 
 def find_large_copies(evidence: Evidence) -> Iterator[Finding]:
-    """Callbacks that get or return large arrays, which are copied between device and host at each call."""
+    """Callbacks that get or return large arrays, which are copied for Python at each call."""
     for spot in evidence.spots:
         if not spot.site.op_type.endswith('_callback') or not spot.calls or spot.site.host != 'jax':
             continue
-        each = max(_size(spot, place) for place in range(len(spot.calls)))
-        if each >= _LARGE and each * spot.count >= _LEAST_COPIED:
-            what = (f'Each call copies up to {each / _MIB:.1f} MiB between device and host, '
-                    f'{each * spot.count / _MIB:,.0f} MiB in {spot.count} calls')
-            yield Finding('copies', spot.title, spot.place, what, {'calls': spot.count, 'bytes a call': each}, '',
-                          'pass what the function needs: reduce or slice in JAX before the callback')
-
-
-def _size(spot: Spot, place: int) -> int:
-    call = spot.calls[place]
-    return sum(tensor.nbytes for tensor in (*call.inputs, *call.outputs))
+        sizes = [sum(tensor.nbytes for tensor in (*call.inputs, *call.outputs)) for call in spot.calls]
+        total = round(sum(sizes) / len(sizes) * spot.count)
+        if max(sizes) >= _LARGE and total >= _LEAST_COPIED:
+            what = (f'Each call copies up to {max(sizes) / _MIB:.1f} MiB between JAX and Python, {total / _MIB:,.0f} MiB in '
+                    f'{spot.count} calls')
+            yield Finding('copies', spot.title, spot.place, what, {'calls': spot.count, 'most in a call, bytes': max(sizes)},
+                          '', 'pass what the function needs: reduce or slice in JAX before the callback')

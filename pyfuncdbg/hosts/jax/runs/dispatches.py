@@ -146,6 +146,15 @@ class Dispatches:
         self.fast_path = fast_path
         self._post_hook.on_dispatched = fast_path.on_dispatched
 
+    def examine(self, on_called: Callable[[Any], None]) -> None:
+        """Let an examination see the function of each dispatch from C++, too."""
+        react = self._post_hook.on_dispatched
+
+        def on_dispatched(function: Any, args: Any, settings: Any, results: Any) -> None:
+            on_called(function)
+            react(function, args, settings, results)
+        self._post_hook.on_dispatched = on_dispatched
+
     def install(self, patches: Patches) -> None:
         """Replace the function by which Python code dispatches, and await dispatches from C++ while a hook is installed."""
         kind = self._parts.execution.ExecuteReplicated

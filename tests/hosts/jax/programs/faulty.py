@@ -14,13 +14,13 @@ def forgetful(v):
 forgetful(1.)
 
 def row(v): return np.asarray(v)
-def rows(v): return jax.pure_callback(row, scalar, v, vmap_method='sequential_unrolled')     # repeated
+def rows(v): return jax.pure_callback(row, scalar, v, vmap_method='sequential_unrolled')     # as it says
 jax.jit(jax.vmap(rows))(jnp.ones(3))
 
 @jax.custom_vjp
-def again(v): return jax.pure_callback(row, scalar, v)      # repeated, too
+def again(v): return jax.pure_callback(row, scalar, v)      # repeated
 again.defvjp(lambda v: (again(v), v), lambda v, t: (t * v,))
-jax.jit(jax.grad(jax.checkpoint(lambda v: jnp.sin(again(v)))))(1.)
+jax.jit(jax.value_and_grad(jax.checkpoint(lambda v: jnp.sin(again(v)))))(1.)
 
 def slow(v):
     time.sleep(.05)
