@@ -124,3 +124,32 @@ def test_counts_that_the_device_fails_to_make_are_left_out(tmp_path: Path) -> No
         raise RuntimeError('device-side assert')
     summary = ValueSummary(np.dtype('float32'), (3,), note='on cuda:0')
     assert LaterSummary(summary, failed).counted() is None
+
+
+def test_a_build_for_gpus_where_none_is(record: Record, tmp_path: Path) -> None:
+    recorded = record("""
+import torch
+asked = []
+def _lazy_init():
+    asked.append(1)
+    raise RuntimeError('Found no NVIDIA driver on your system.')
+torch.version.cuda, torch.cuda.is_available, torch.cuda._lazy_init = '12.8', lambda: False, _lazy_init
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+torch.manual_seed(1)
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout())
+Doubled.apply(net(torch.ones(1, 3))).sum().backward()
+try:
+    torch.cuda.get_device_name()
+except (RuntimeError, AssertionError) as error:
+    print('no driver' if 'NVIDIA driver' in str(error) else error, len(asked))
+""", '--ops')
+    assert recorded.out == 'no driver 1\n'              # asked by the program alone
+    call, = [call for call in recorded.trace.calls(kind='python') if call.site.function.endswith('forward')]
+    assert (call.outputs[0].to_numpy() == 2 * call.inputs[0].to_numpy()).all()
+    assert 'runs unwatched' not in recorded.err
