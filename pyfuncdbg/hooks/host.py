@@ -26,6 +26,9 @@ answer where the value has to be read."""
 SUMMARIES: dict[str, Callable[[Any, bool], ValueSummary | LaterSummary | None]] = {}
 """Summarizers of values in the memory of a device, by name of the host: they begin to count there, if asked, and give None
 for any other value. `Host.to_numpy` copies such a value, and waits for the device."""
+SAVERS: dict[type, Callable[[Any], Callable[[], None] | None]] = {}
+"""Savers of a host's values that functions can write to, by type: they copy the elements, and give a function that writes
+them back; None where they cannot be copied."""
 EAGER_TENSORS: list[type] = []
 """Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
 HOSTS: dict[str, Host] = {}

@@ -29,20 +29,23 @@ machinery_by_file: dict[str, bool] = {}
 _packages: tuple[re.Pattern[str], ...] = ()
 _modules: tuple[str, ...] = ('pyfuncdbg.',)
 _adapters: tuple[str, ...] = ()
+_generated: tuple[str, ...] = ('<frozen ', '<plan of ')
 
 
-def declare_framework(packages: Iterable[str], modules: Iterable[str], adapter: str) -> None:
+def declare_framework(packages: Iterable[str], modules: Iterable[str], adapter: str, generated: Iterable[str] = ()) -> None:
     """Count the files of a framework among the machinery. Called by `hosts` before anything is attached.
 
     Args:
         packages: Folders of it in a `site-packages`, with '/': files there lie between a program and its functions.
         modules: How names of its modules begin.
         adapter: Folder of the host in this package, such as 'hosts/NAME'.
+        generated: How names of files begin that it generates, in memory or on disk.
     """
-    global _packages, _modules, _adapters
+    global _packages, _modules, _adapters, _generated
     names = '|'.join(re.escape(name).replace('/', r'[/\\]') for name in packages)
     _packages = *_packages, re.compile(rf'[/\\](site|dist)-packages[/\\]({names})[/\\]')
     _modules = *_modules, *modules
+    _generated = *_generated, *generated
     _adapters = *_adapters, *(place + adapter + os.sep for place in _PACKAGE)
     for filename in [path for path, is_ours in list(machinery_by_file.items()) if not is_ours]:
         machinery_by_file.pop(filename, None)              # asked about before the framework was declared
@@ -52,7 +55,7 @@ def is_machinery(filename: str) -> bool:
     """Whether source file `filename` belongs to what runs or watches the program, not to the program."""
     machinery = machinery_by_file.get(filename)
     if machinery is None:
-        machinery = machinery_by_file[filename] = (filename.startswith(('<frozen ', '<plan of '))
+        machinery = machinery_by_file[filename] = (filename.startswith(_generated)
                                    or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
                                    or _NOTEBOOK.search(filename) is not None
                                    or any(package.search(filename) is not None for package in _packages))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FRAMEWORKS = {framework.name: framework for framework in (TENSORFLOW, TORCH, JAX)}
 """What pyfuncdbg attaches to, by name of the framework's package."""
 for _framework in FRAMEWORKS.values():
-    declare_framework(_framework.packages, _framework.modules, _framework.folder)
+    declare_framework(_framework.packages, _framework.modules, _framework.folder, _framework.generated)
 
 
 class Installed(Protocol):

@@ -34,6 +34,7 @@ class Framework(NamedTuple):                    # `import dataclasses` takes 5 m
         tensor_code: How a generated test makes tensors for a function of the program.
         fuses_ops: Whether unwatched code computes several ops in one go, so that watched ops may differ in the last bits.
         called_kinds: Classes, with their modules, whose objects' calls are runs.
+        generated: How names of files begin that it generates.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Framework(NamedTuple):                    # `import dataclasses` takes 5 m
     tensor_code: TensorCode
     fuses_ops: bool
     called_kinds: tuple[str, ...] = ()
+    generated: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import COPIERS, SUMMARIES
+from pyfuncdbg.hooks.host import COPIERS, SAVERS, SUMMARIES
 from pyfuncdbg.hosts.interception.framework_host import FrameworkHost, KeptState, boxed
 from pyfuncdbg.hosts.torch.context_argument import takes_context, without_context
 from pyfuncdbg.hosts.torch.random_state import TorchRandom
 from pyfuncdbg.hosts.torch.saved_modules import SavedModules
+from pyfuncdbg.hosts.torch.saved_tensors import tensor_saver
 from pyfuncdbg.hosts.torch.tensor_values import TensorReader
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -36,6 +37,7 @@ class TorchHost(FrameworkHost):
             self._register(kind, self.reader.read)
             if self.reader.copier is not None:
                 COPIERS[kind] = self.reader.copier
+            SAVERS[kind] = tensor_saver(parts)
         SUMMARIES[self.name] = self.reader.summary
 
     def to_numpy(self, value: Any) -> np.ndarray:

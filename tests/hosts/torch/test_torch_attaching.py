@@ -1,9 +1,13 @@
 """Attaching to PyTorch and detaching: what is replaced is put back, and a PyTorch that is not whole runs unwatched."""
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from seen_calls import Seen
 from torch_programs import Record, run_command
@@ -126,11 +130,21 @@ class Watched:
 
 def test_attaching_in_the_middle_of_a_pass(torch: Any) -> None:
     expected = Watched(torch, lambda: None).x.grad
-    with pyfuncdbg.record():
+    with pyfuncdbg.record() as recording:
         watched = Watched(torch, lambda: pyfuncdbg.attach('torch'))
         assert torch.equal(watched.x.grad, expected)
         assert torch.equal(Watched(torch, lambda: None).x.grad, expected)
     pyfuncdbg.detach('torch')
+    with recording.trace() as trace:
+        calls = trace.calls(kind='python')
+        assert [call.site.name for call in calls] == ['Acts', 'Acts.backward']     # of the second program alone
+        forward, backward = calls
+        assert np.allclose(forward.inputs[0].to_numpy(), np.exp([0.0, 1.0]))
+        assert np.array_equal(forward.outputs[0].to_numpy(), 2 * forward.inputs[0].to_numpy())
+        assert backward.inputs[-1].to_numpy().tolist() == [1.0, 1.0]
+        assert backward.outputs[0].to_numpy().tolist() == [2.0, 2.0]
+        runs = [call.site.name for call in trace.calls(kind='run')]
+        assert runs == ['Net', 'backward']
 
 
 def test_detaching_in_the_middle_of_a_pass(torch: Any) -> None:
@@ -213,3 +227,24 @@ print(float(torch.ones(3).sum()), torch.nn.Module.__call__.__module__)
     assert (done.returncode, done.stdout) == (0, '3.0 torch.nn.modules.module\n'), done.stderr
     said = ' '.join(done.stderr.split())
     assert 'cannot be watched: AttributeError: ' in said and '_backend_fns' in said and 'It runs unwatched.' in said
+
+
+WITHOUT = '''
+import sys
+from importlib.abc import MetaPathFinder
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition('.')[0] == 'torch':
+            raise ModuleNotFoundError("No module named 'torch'", name='torch')
+sys.meta_path.insert(0, Missing())
+import pyfuncdbg
+pyfuncdbg.attach('torch')
+'''
+
+
+def test_attaching_without_pytorch(tmp_path: Any) -> None:
+    done = subprocess.run([sys.executable, '-c', WITHOUT], capture_output=True, text=True, cwd=tmp_path, timeout=100,
+                          env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        'pyfuncdbg.errors.AttachError: cannot attach to torch: it is not installed. '
+        "pip install 'pyfuncdbg[torch]' installs it")

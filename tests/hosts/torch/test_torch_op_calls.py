@@ -1,6 +1,7 @@
 """Ops as calls: their lines, modules, inputs and forward ops, in eager and compiled code and in threads."""
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import traceback
@@ -166,8 +167,9 @@ print(loss(torch.ones(4)))
 ''', '--ops')
     recorded.trace.close()
     done = run_command('show', str(recorded.folder), 'health', cwd=tmp_path)
-    assert 'aten.div' in done.stdout or 'div' in done.stdout
-    assert 'program.py:5' in done.stdout
+    rows = [re.split(r'\s{2,}', line) for line in done.stdout.splitlines() if line.startswith('#')]
+    assert rows[0][:6] == ['#5 div[0]', 'BORN', 'out0 NaN 4 of 4', '[0]', 'program.py:5', 'aten.div'], done.stdout
+    assert [row[:2] for row in rows[1:3]] == [['#6 relu[0]', 'inherited from #5'], ['#7 sum[0]', 'inherited from #5']]
     with Trace.open(recorded.folder) as trace:
         first = next(call for call in trace.calls(kind='op', limit=1000) if call.outputs and call.outputs[0].stats
                      and call.outputs[0].stats.nan)

@@ -1,15 +1,16 @@
 """Saved inputs of a call, as they were before its function could write to them. `retry` executes the call on them.
 
-Saved on the thread of the call, where something may stop in it or after it. Only arrays are copied: scalars, strings and
-the tensors of a host are immutable. The function gets the arrays themselves, never a copy.
+Saved on the thread of the call, where something may stop in it or after it. Only arrays are copied, and tensors of a host that
+functions can write to: all else is immutable. The function gets the arrays themselves, never a copy.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.host import SAVERS
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, difference
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import BufferPool
 
@@ -32,18 +33,23 @@ class _Lease:
         _pool.give(self.buffer)
 
 
-Saved = Sequence[tuple[np.ndarray, np.ndarray, _Lease | None] | None]
-"""By input: the array, a copy of it, and what holds the copy's memory; None of an input that is no array."""
+Saved = Sequence[tuple[np.ndarray, np.ndarray, _Lease | None] | Callable[[], None] | None]
+"""By input: the array, a copy of it, and what holds the copy's memory; of a tensor a function that restores it; else None."""
 
 
 def save(values: Sequence[object]) -> Saved | None:
     """Save the inputs of a call that begins; None where there is no memory to do so. Asked at every call: it is short."""
     try:
         # A small array is as quickly copied as asked whether it is writable.
-        return [None if not isinstance(value, _ndarray) else (value, value.copy(), None) if value.nbytes < _LARGE else
-                _copy(value) for value in values]
+        return [_saved_tensor(value) if not isinstance(value, _ndarray) else
+                (value, value.copy(), None) if value.nbytes < _LARGE else _copy(value) for value in values]
     except MemoryError:
         return None
+
+
+def _saved_tensor(value: object) -> Callable[[], None] | None:
+    saver = SAVERS.get(type(value))
+    return saver(value) if saver is not None else None
 
 
 def _copy(value: np.ndarray) -> tuple[np.ndarray, np.ndarray, _Lease | None] | None:
@@ -62,6 +68,9 @@ def restore(call: Call) -> None:
     """Give a call its inputs back as they were: the same objects with the same elements, where that is possible."""
     for place, array, copy in _arrays(call):
         call.inputs[place] = array if _put_back(array, copy) else copy.copy()
+    for saved in call.saved_inputs or ():
+        if callable(saved):
+            saved()
 
 
 def changed_inputs(call: Call) -> tuple[Difference, ...]:
@@ -73,7 +82,7 @@ def changed_inputs(call: Call) -> tuple[Difference, ...]:
 
 def _arrays(call: Call) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     for place, pair in enumerate(call.saved_inputs or ()):
-        if pair is not None:
+        if type(pair) is tuple:
             yield place, pair[0], pair[1]
 
 
