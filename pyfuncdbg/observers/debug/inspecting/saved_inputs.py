@@ -1,7 +1,7 @@
 """Saved inputs of a call, as they were before its function could write to them. `retry` executes the call on them.
 
-Saved on the thread of the call, where something may stop in it or after it. Only arrays are copied, and tensors of a host that
-functions can write to: all else is immutable. The function gets the arrays themselves, never a copy.
+Saved on the thread of the call, where something may stop in it or after it. Only arrays are copied, and tensors of a host
+that functions can write to: all else is immutable. The function gets the arrays themselves, never a copy.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Lease:
 
 
 Saved = Sequence[tuple[np.ndarray, np.ndarray, _Lease | None] | Callable[[], None] | None]
-"""By input: the array, a copy of it, and what holds the copy's memory; of a tensor a function that restores it; else None."""
+"""By input: the array, a copy of it, and what holds the copy's memory; of a tensor what restores it; else None."""
 
 
 def save(values: Sequence[object]) -> Saved | None:
