@@ -1,4 +1,4 @@
-"""`doctor`: faults at script ops, in a trace; and `pyfuncdbg doctor`, which runs a program under examination first.
+"""`doctor`: faults of a framework's own, in a trace; and `pyfuncdbg doctor`, which runs a program under examination first.
 
 The program runs in a process of its own, so that however it ends, the findings follow. That process gathers facts when it
 ends, and now and then before: who is killed or leaves by `os._exit` has left those.
@@ -50,7 +50,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help=f'only this kind: {", ".join(NAMES)}')
 
 
-DOCTOR = Command('doctor', 'faults at script ops: leaks, lost shapes, bytes for str, waiting; and how to fix them', 'judge',
+DOCTOR = Command('doctor', 'leaks, lost shapes and gradients, slow loaders, compilations, waiting; and their fixes', 'judge',
                  _doctor, doctor_view, _arguments,
                  examples=('doctor', 'doctor --kind leak'))
 

@@ -184,7 +184,7 @@ def test_an_exception_has_its_worker_item_line_and_where_the_program_got_it() ->
     finding, = errors(evidence)
     assert (finding.kind, finding.site, finding.place) == ('worker error', 'Samples.__getitem__', Place('data.py', 7))
     assert finding.what == ("Samples.__getitem__ raised KeyError: 'row' in DataLoader worker 1 (process 300), for item 5; "
-                            'the program got it as KeyError at train.py:12, in place of batch 2 (items 4, 5)')
+                            'the program got it as KeyError at train.py:12, in place of batch 2')
     assert finding.calls == ('3.0',)
 
 
@@ -195,6 +195,13 @@ def test_an_exception_that_only_calls_tell_of() -> None:
     assert finding.figures == {'calls that raised': 2, 'calls': 3}       # the main process's own is no worker's
     many = Evidence().function('f', 'item', {2: [.1]}, inputs=tuple(map(value, range(10))), error=ERROR)
     assert 'for items 0, 1, 2, 3, 4, 5, 6, 7, ...' in errors(many)[0].what
+
+
+def test_one_fault_in_workers_of_several_loaders_is_one_finding() -> None:
+    evidence = Evidence().function('f', 'item', {2: [.1, .1]}, error=ERROR).function(
+        'f', 'item', {3: [.1]}, Place('eval.py', 3), error=ERROR).function('f', 'item', {3: [.1] * 5}, Place('eval.py', 9))
+    finding, = errors(evidence)
+    assert finding.figures == {'calls that raised': 3, 'calls': 8}
 
 
 def test_an_exception_of_which_there_is_no_call() -> None:
@@ -294,8 +301,7 @@ def test_exceptions_of_workers(tmp_path: Path, method: str) -> None:
     first, second = found
     assert (first.place.line, first.site) == (7, 'Numbers.__getitem__')
     assert "raised KeyError: 'no such sample' in DataLoader worker 0 (process " in first.what
-    assert first.what.endswith('for item 9; the program got it as KeyError at program.py:13, in place of batch 4 '
-                               '(items 8, 9)')
+    assert first.what.endswith('for item 9; the program got it as KeyError at program.py:13, in place of batch 4')
     assert second.what.startswith('DataLoader worker 0 raised RuntimeError: stack expects each tensor to be equal size')
     assert second.what.endswith('in place of batch 2 (items 4, 5)') and second.place.line == 13
 

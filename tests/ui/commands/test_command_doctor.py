@@ -137,7 +137,7 @@ def test_findings_of_our_own_runtime_follow_on_stderr(folder: Path) -> None:
     code, out, err = doctor(folder, 'prog.py', '--depth', 'x')
     assert (code, out) == (0, "['--depth', 'x'] 0.0\n")
     lines = [line.rstrip() for line in err.splitlines()]
-    assert lines[0] == 'err' and lines[1] == '3 findings   2 calls at 2 script ops judged'
+    assert lines[0] == 'err' and lines[1] == '3 findings   2 calls at 2 sites judged'
     assert [line for line in lines[2:] if line[:2] in ('1 ', '2 ', '3 ')] == [
         '1 DTYPE  prog.py:11  third', '2 BYTES, NOT STR  prog.py:14  PyFunc', '3 SHAPE LOST  prog.py:18  PyFunc']
     assert '    return np.asarray(np.float64(x) / 3, np.float32)' in lines and '    y.set_shape([])' in lines
@@ -197,7 +197,7 @@ def test_what_has_no_python_functions_leaves_no_trace(folder: Path) -> None:
     (folder / 'plain.py').write_text('print("hi")\n')
     (folder / 'wants.py').write_text('import tensorflow_that_is_not_there\n')
     code, out, err = doctor(folder, 'plain.py')
-    assert (code, out) == (0, 'hi\n') and 'there is nothing to judge' in err
+    assert (code, out) == (0, 'hi\n') and 'there are no calls to judge' in err
     code, out, err = doctor(folder, '-m', 'wants')
     assert (code, out) == (1, '') and 'ended with ModuleNotFoundError' in err
     assert sorted(path.name for path in folder.glob('*.pfd')) == []

@@ -24,7 +24,7 @@ NASTY = '[red]x[/] \x1b[2J\r\n\u202e\ud800 ' + 'n' * 300
 def test_a_paragraph_has_place_words_figures_and_code(draw: Any) -> None:
     diagnosis = Diagnosis((LEAK,), 1200, 2, True, {'TensorFlow': '2.21.0'})
     lines = [line.rstrip() for line in draw(doctor_view(diagnosis), 160).splitlines()]
-    assert lines == ['1 finding   1,200 calls at 2 script ops judged, TensorFlow 2.21.0', '',
+    assert lines == ['1 finding   1,200 calls at 2 sites judged, TensorFlow 2.21.0', '',
                      '1 LEAK  train.py:31  square',
                      '  Every eager call leaves its function in the registry',
                      '  entries 1,200, entries a call 1, held 8.01 MB, CPU 250 ms, share of its time 83%',
@@ -66,8 +66,8 @@ def test_nothing_of_a_program_acts_on_the_terminal(draw: Any, width: int) -> Non
 
 
 @pytest.mark.parametrize(('diagnosis', 'said'), [
-    (Diagnosis((), 12, 1, True), 'None of the known faults was found at its script ops.'),
-    (Diagnosis((), 0, 0, True), 'No Python function was called by a script op: there is nothing to judge.'),
+    (Diagnosis((), 12, 1, True), 'None of the known faults was found.'),
+    (Diagnosis((), 0, 0, True), 'No Python function was called by a framework: there are no calls to judge.'),
     (Diagnosis((), 12, 1, False), 'Judged by calls alone: leaks, tapes and time are known of programs that ran '
                                   'under "pyfuncdbg doctor".'),
     (Diagnosis((), 0, 0, True, raised="ModuleNotFoundError: No module named 'tensorflow'", missing='tensorflow'),

@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.doctor.worker_failures import WorkerFailures
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
-_MOST, _MOST_LISTED, _MOST_WORKERS = 256, 32, 256
+_MOST, _MOST_LISTED, _MOST_WORKERS = 256, 8, 256
 _MOST_INDICES = 1 << 10
 
 

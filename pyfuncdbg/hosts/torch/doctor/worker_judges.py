@@ -5,10 +5,11 @@ Judges of the doctor: evidence in, findings out, on the thread that asks.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.diagnosis import CallView, Evidence, Finding, Place, RecordedFact, Spot
+from pyfuncdbg.hooks.diagnosis import CallView, Evidence, Finding, Place, RecordedFact
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hosts.torch.doctor.loader_calls import OPS, line_text, loader_spots, numbers
 from pyfuncdbg.hosts.torch.doctor.worker_failures import ENDED, signal_name
@@ -27,31 +28,36 @@ _ADVICE = {
 def find_worker_errors(evidence: Evidence) -> Iterator[Finding]:
     """Exceptions in workers: recorded calls that raised, and what PyTorch itself raised there, such as its collation."""
     facts = list(evidence.facts_of_kind('torch worker error'))
+    groups: dict[tuple[Place, str, str], list[tuple[int, CallView]]] = {}
+    counts: Counter[str] = Counter()
     for spot in loader_spots(evidence):
-        groups: dict[tuple[Place, str], list[tuple[int, CallView]]] = {}
+        counts[spot.site.name] += spot.count
         for call in spot.calls:
             if call.error is not None and (worker := _worker(evidence, call)) >= 0:
-                groups.setdefault((_raised_at(call.error.frames), call.error.type), []).append((worker, call))
-        for (place, error_type), raised in groups.items():
-            workers = {worker for worker, _ in raised}
-            told = [fact for fact in facts if fact.text('type') == error_type and fact.number('worker') in workers]
-            facts = [fact for fact in facts if fact not in told]
-            yield _of_calls(evidence, spot, place, raised, told)
+                place = _raised_at(call.error.frames)
+                groups.setdefault((place, call.error.type, spot.site.name), []).append((worker, call))
+    for (place, error_type, name), raised in groups.items():
+        workers = {worker for worker, _ in raised}
+        told = [fact for fact in facts if fact.text('type') == error_type and fact.number('worker') in workers]
+        facts = [fact for fact in facts if fact not in told]
+        yield _of_calls(evidence, place, raised, told, counts[name])
     for fact in facts:
         yield _of_fact(fact)
 
 
-def _of_calls(evidence: Evidence, spot: Spot, place: Place, raised: Sequence[tuple[int, CallView]],
-              facts: Sequence[RecordedFact]) -> Finding:
-    worker, call = raised[0]
+def _of_calls(evidence: Evidence, place: Place, raised: Sequence[tuple[int, CallView]], facts: Sequence[RecordedFact],
+              count: int) -> Finding:
+    """An exception that calls tell of; `count` is how many calls its function had in all."""
+    worker, call = min(raised, key=lambda entry: entry[1].started)
+    name = call.site.name
     assert call.error is not None
     pid = evidence.pids.get(call.site.process)
     where = f'DataLoader worker {worker}' + (f' (process {pid})' if pid else '')
     message = _first_line(call.error.message)
     item = _item(evidence, call)
-    what = (f'{spot.site.name} raised {call.error.type}{f": {message}" if message else ""} in {where}'
-            f'{f", for {item}" if item else ""}' + (f'; {_surfaced(facts[0])}' if facts else ''))
-    return Finding('worker error', spot.site.name, place, what, {'calls that raised': len(raised), 'calls': spot.count}, '',
+    what = (f'{name} raised {call.error.type}{f": {message}" if message else ""} in {where}'
+            f'{f", for {item}" if item else ""}' + (f'; {_surfaced(facts[0], not item)}' if facts else ''))
+    return Finding('worker error', name, place, what, {'calls that raised': len(raised), 'calls': count}, '',
                    'pyfuncdbg run --catch stops there, in the worker', tuple(call.number for _, call in raised[:3]))
 
 
@@ -66,9 +72,9 @@ def _of_fact(fact: RecordedFact) -> Finding:
     return Finding('worker error', function or 'DataLoader', fact.place, what, {'raised': fact.number('count')}, '', advice)
 
 
-def _surfaced(fact: RecordedFact) -> str:
+def _surfaced(fact: RecordedFact, with_items: bool = True) -> str:
     """Where the program got the error of a worker, and in place of what."""
-    batch, items = fact.number('batch'), fact.text('items')
+    batch, items = fact.number('batch'), fact.text('items') if with_items else ''
     text = f'the program got it as {fact.text("surfaced")} at {line_text(fact.place)}'
     if batch >= 0:
         text += f', in place of batch {batch}' + (f' (items {items})' if items else '')

@@ -24,7 +24,7 @@ class Diagnosis:
 
     Attributes:
         findings: By place in the program.
-        calls: How many calls of Python functions were judged, of `sites` script ops.
+        calls: How many calls of Python functions were judged, at `sites` sites.
         examined: Whether the program ran under doctor: else only calls could be judged.
         frameworks: Versions of the frameworks that were examined, by name.
         raised: The exception that ended the program, as one line.

@@ -33,7 +33,7 @@ def doctor_view(diagnosis: Diagnosis) -> Page:
     findings = diagnosis.findings
     title = Text(overflow='fold')
     title.append(count(len(findings), 'finding'), 'bold red' if findings else 'bold green')
-    judged = f'   {count(diagnosis.calls, "call")} at {count(diagnosis.sites, "script op")} judged'
+    judged = f'   {count(diagnosis.calls, "call")} at {count(diagnosis.sites, "site")} judged'
     examined = [f', {one_line(name, 20)} {one_line(version, 20)}' for name, version in diagnosis.frameworks.items()]
     title.append(''.join([judged, *examined]), 'dim')
     parts: list[Part] = [title]
@@ -126,7 +126,7 @@ def _figure(name: str, value: Figure) -> str:
 def _notes(diagnosis: Diagnosis) -> list[Part]:
     notes: list[Part] = []
     if not diagnosis.calls and not diagnosis.findings:
-        notes.append(Text('No Python function was called by a script op: there is nothing to judge.', 'yellow',
+        notes.append(Text('No Python function was called by a framework: there are no calls to judge.', 'yellow',
                           overflow='fold'))
     if diagnosis.raised:
         text = f'The program ended with {one_line(diagnosis.raised, 200)}.'
@@ -140,7 +140,7 @@ def _notes(diagnosis: Diagnosis) -> list[Part]:
         notes.append(Text('Judged by calls alone: leaks, tapes and time are known of programs that ran under '
                           '"pyfuncdbg doctor".', 'dim', overflow='fold'))
     elif not diagnosis.findings and diagnosis.calls:
-        notes.append(Text('None of the known faults was found at its script ops.', 'green', overflow='fold'))
+        notes.append(Text('None of the known faults was found.', 'green', overflow='fold'))
     return notes
 
 
