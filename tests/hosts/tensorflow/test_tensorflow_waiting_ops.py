@@ -147,6 +147,28 @@ def test_a_value_is_that_of_its_moment(way: str, length: int, tf: Any, ops: Ops)
     assert [call.inputs[0].to_numpy().tolist()[-1] for call in calls if call.site.name == 'doubled'] == [0, 1, 4]
 
 
+def test_an_array_that_its_function_writes_to_again(way: str, tf: Any, ops: Ops) -> None:
+    buffer = np.zeros(1 << 14, np.float32)
+
+    def fill(number: Any) -> Any:
+        buffer[:] = number
+        return buffer
+
+    @tf.function
+    def f(x: Any) -> Any:
+        first = tf.numpy_function(fill, [x], tf.float32, name='first')
+        first.set_shape([1 << 14])
+        total = tf.reduce_sum(first, name='total')
+        with tf.control_dependencies([total]):
+            second = tf.numpy_function(fill, [x + 1.0], tf.float32, name='second')
+        second.set_shape([1 << 14])
+        return tf.reduce_max(second, name='largest')
+
+    calls = ops(lambda: [f(tf.constant(float(n))) for n in (1, 5)], full_limit=1 << 20)
+    assert [values[0] for call in calls if call.site.name in ('total', 'largest')
+            for values in [call.inputs[0].to_numpy()]] == [1, 2, 5, 6]
+
+
 def test_ops_are_numbered_before_the_python_function_that_takes_what_they_made(way: str, tf: Any, ops: Ops) -> None:
     @tf.function
     def mixed(x: Any, text: Any) -> Any:

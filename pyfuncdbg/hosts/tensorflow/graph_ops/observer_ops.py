@@ -121,10 +121,10 @@ class Observers:
         observed.ops.update(op.name for op in ops)
         outer = outer_tensors(graph)
         for op in ops:
-            observers = [observed.nodes[source.op.name] for source in map(source_tensor,
-                                                                      op.inputs) if source.op.name in observed.nodes]
-            if observers:
-                op._add_control_inputs(observers)   # of an op that fails, or calls Python, the inputs are recorded before
+            before = [*(source_tensor(tensor).op.name for tensor in op.inputs), *(other.name for other in op.control_inputs)]
+            observers = [observed.nodes[name] for name in dict.fromkeys(before) if name in observed.nodes]
+            if observers:                       # what an op takes is recorded before it fails, or calls Python
+                op._add_control_inputs(observers)
             if op.type not in _UNOBSERVED and any(_readable(tensor) for tensor in op.outputs):
                 observed.nodes[op.name] = self._add(graph, op, observed, observers, outer)
             elif op.type not in _PASSING_ON and any(_readable(tensor) for tensor in op.inputs):
