@@ -7,7 +7,6 @@ waits: at the end of an execution, before code of the program runs, and when the
 written to: TensorFlow writes in place only to memory that has one. Where this is not compiled the nodes are Python functions.
 """
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLong
 from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport int64_t
@@ -15,6 +14,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
+
+cdef extern from "Python.h":
+    ctypedef struct PyObject
+    Py_ssize_t Py_REFCNT(PyObject *)
+    PyObject *PyList_GET_ITEM(object, Py_ssize_t)       # without a reference
 
 cdef extern from *:
     """
@@ -32,7 +36,7 @@ cdef extern from *:
     typedef struct TF_Tensor TF_Tensor;
     typedef struct TF_Status TF_Status;
     enum { OFF, BATCHES, CALLS };
-    enum { MOST_ENTRIES = 512, MOST_BYTES = 1 << 20, FEW = 16 };
+    enum { MOST_ENTRIES = 512, MOST_BYTES = 1 << 24, FEW = 16 };
     #define MOST_AGE 50000000                               /* ns: a process that hangs or dies shows what ran before */
 
     static struct {
@@ -137,16 +141,29 @@ cdef extern from *:
         return 1;
     }
 
+    /* The bytes of some tensors, less those that the entry before has too: what one op has given the next one takes. */
+    static int64_t count_bytes(TF_Tensor **tensors, int64_t count) {
+        int64_t nbytes = 0, before = waiting.length ? waiting.entries[waiting.length - 1].count : 0;
+        TF_Tensor **last = waiting.tensors + waiting.tensor_length - before;
+        if (before > FEW) before = FEW;
+        for (int64_t i = 0; i < count; i++) {
+            int is_new = tensors[i] != NULL;
+            for (int64_t j = 0; j < before && is_new; j++) is_new = !last[j] || tf.data(last[j]) != tf.data(tensors[i]);
+            if (is_new) nbytes += tf.byte_size(tensors[i]);
+        }
+        return nbytes;
+    }
+
     /* Append an entry, which then has the tensors; whether there is much now. */
-    static int append(const Kernel *kernel, TF_Tensor **tensors, int64_t count, int64_t nbytes) {
+    static int append(const Kernel *kernel, TF_Tensor **tensors, int64_t count) {
         int64_t time = now(), thread = native_thread();
         pthread_mutex_lock(&lock);
         int has_room = reserve(&waiting, count);
         if (has_room) {
+            waiting.nbytes += count_bytes(tensors, count);
             waiting.entries[waiting.length++] = (Entry){*kernel, time, thread, count};
             memcpy(waiting.tensors + waiting.tensor_length, tensors, count * sizeof(TF_Tensor *));
             waiting.tensor_length += count;
-            waiting.nbytes += nbytes;
         }
         int is_full = waiting.length >= MOST_ENTRIES || waiting.nbytes > MOST_BYTES
                       || (waiting.length && time - waiting.entries[0].time > MOST_AGE);
@@ -170,13 +187,11 @@ cdef extern from *:
         if (current_mode == OFF) return;
         if (!status) status = tf.new_status();
         int count = tf.num_inputs(context);
-        int64_t nbytes = 0;
         TF_Tensor *few[FEW], **tensors = count > FEW ? malloc(count * sizeof(TF_Tensor *)) : few;
         if (!tensors) return;
         for (int i = 0; i < count; i++) {
             tensors[i] = NULL;
             tf.get_input(context, i, &tensors[i], status);
-            if (tensors[i]) nbytes += tf.byte_size(tensors[i]);
         }
         if (current_mode == CALLS) {
             char text[MOST_TEXT];
@@ -185,7 +200,7 @@ cdef extern from *:
                 tf.fail(context, status);
             }
             delete_tensors(tensors, count);
-        } else if (append(kernel, tensors, count, nbytes)) {
+        } else if (append(kernel, tensors, count)) {
             call_full();
         }
         if (tensors != few) free(tensors);
@@ -289,10 +304,15 @@ OFF, BATCHES, CALLS = C_OFF, C_BATCHES, C_CALLS
 cdef enum:
     ALIGNMENT = 16
     KEPT_SHAPES = 64
+    MOST_TOGETHER = 1 << 20     # bytes of the values of one section, and those of one op
+    WORTH_POOLING = 1 << 18     # bytes
+    MOST_POOLED = 1 << 26
+    POOLED = 4
 
 cdef dict _types = {}
 types = _types
 """NumPy's types by the numbers of TensorFlow's: of all tensors that are observed."""
+cdef list _pool = []
 cdef list _shapes = [()] * KEPT_SHAPES
 cdef object _on_values = None
 cdef object _on_full = None
@@ -343,6 +363,8 @@ def set_mode(int mode):
         mode: `OFF`: nothing; `BATCHES`: keep them for `take`; `CALLS`: call `on_values`.
     """
     set_mode_to(mode)
+    if mode == C_OFF:
+        _pool.clear()
 
 
 def has_waiting():
@@ -422,15 +444,13 @@ class Section:
         thread: Native thread id.
         places: As int64 bytes, for each op: its observer, the number of its values, and their places in `values`.
         times: `perf_counter_ns()` after each op.
-        values: Arrays that nothing else refers to; None of a value that was not there.
-        nbytes: Of these.
+        values: Arrays whose memory only such sections have; None of a value that was not there.
     """
 
-    __slots__ = ('nbytes', 'places', 'run', 'thread', 'times', 'values')
+    __slots__ = ('places', 'run', 'thread', 'times', 'values')
 
-    def __init__(self, run, thread, places, times, values, nbytes):
-        self.run, self.thread, self.places, self.times = run, thread, places, times
-        self.values, self.nbytes = values, nbytes
+    def __init__(self, run, thread, places, times, values):
+        self.run, self.thread, self.places, self.times, self.values = run, thread, places, times, values
 
 
 def take(run_of, int64_t clock):
@@ -441,30 +461,100 @@ def take(run_of, int64_t clock):
         clock: `perf_counter_ns()` now.
 
     Returns:
-        Sections, in the order in which the ops ran.
+        Sections, in the order in which the ops ran, and the bytes of their values.
     """
     cdef Buffer buffer
     with nogil:
         buffer = take_all()
-    cdef int64_t offset = clock - c_now(), first = 0, end, tensor = 0
-    cdef Entry *entry
-    sections, runs = [], {}
+    cdef int64_t offset = clock - c_now(), first = 0, tensor = 0, nbytes
+    cdef int64_t *places = <int64_t *> malloc((buffer.tensor_length + 1) * sizeof(int64_t))
+    cdef int64_t *local = <int64_t *> malloc((buffer.tensor_length + 1) * sizeof(int64_t))
+    values, sections, runs = [], [], {}
     try:
+        if places is NULL or local is NULL:
+            raise MemoryError
+        nbytes = _copy_values(values, &buffer, places)
+        for tensor in range(len(values)):
+            local[tensor] = -1
+        tensor = 0
         while first < buffer.length:
-            entry = buffer.entries + first
-            run = _run_of_root(entry.kernel.root, runs, run_of)
-            end = first + 1
-            while (end < buffer.length and end - first < MOST_ENTRIES and buffer.entries[end].thread == entry.thread and (
-                    buffer.entries[end].kernel.root == entry.kernel.root
-                    or _run_of_root(buffer.entries[end].kernel.root, runs, run_of) is run)):
-                end += 1
-            sections.append(_section(run, &buffer, first, end, &tensor, offset))
-            first = end
+            sections.append(_section(&buffer, &first, &tensor, places, local, values, offset, runs, run_of))
+        return sections, nbytes
     finally:
-        delete_tensors(buffer.tensors + tensor, buffer.tensor_length - tensor)      # after a failure
+        delete_tensors(buffer.tensors, buffer.tensor_length)
         free(buffer.entries)
         free(buffer.tensors)
-    return sections
+        free(places)
+        free(local)
+
+
+cdef int64_t _copy_values(list values, Buffer *buffer, int64_t *places) except -1:
+    """Append an array of each value, and fill the place of each tensor among them; returns the bytes."""
+    cdef int64_t i, place, count = 0
+    cdef TF_Tensor *one
+    cdef TF_Tensor **unique = <TF_Tensor **> malloc((buffer.tensor_length + 1) * sizeof(TF_Tensor *))
+    by_data = {}
+    try:
+        if unique is NULL:
+            raise MemoryError
+        for i in range(buffer.tensor_length):
+            one = buffer.tensors[i]
+            place = -1
+            if one is not NULL and TENSOR_BYTES(one):
+                # All are held until here: at one place of the memory there is one value.
+                key = <size_t> TENSOR_DATA(one)
+                place = by_data.get(key, -1)
+                if place >= 0 and not _is_same(unique[place], one):
+                    place = -1
+                if place < 0:
+                    by_data[key] = count
+            if place < 0:
+                place = count
+                unique[count] = one
+                count += 1
+            places[i] = place
+        return _fill(values, unique, count)
+    finally:
+        free(unique)
+
+
+cdef object _section(Buffer *buffer, int64_t *first, int64_t *tensor, int64_t *places, int64_t *local, list values,
+                     int64_t offset, dict runs, run_of):
+    """The section that begins with an entry and its first tensor; advances both behind it.
+
+    `local` has -1 for each value, and is left so.
+    """
+    cdef Entry *entry = buffer.entries + first[0]
+    cdef int64_t thread = entry.thread, root = entry.kernel.root, size = 0, written = 0, count = 0, ops = 0, place, i
+    cdef int64_t from_tensor = tensor[0]
+    cdef int64_t *numbers
+    run = _run_of_root(root, runs, run_of)
+    here, times = [], []
+    packed = PyByteArray_FromStringAndSize(NULL, (2 * (buffer.length - first[0]) + buffer.tensor_length - tensor[0]) * 8)
+    numbers = <int64_t *> PyByteArray_AS_STRING(packed)
+    while first[0] < buffer.length and ops < MOST_ENTRIES and size <= MOST_TOGETHER:
+        entry = buffer.entries + first[0]
+        if entry.thread != thread or (entry.kernel.root != root and _run_of_root(entry.kernel.root, runs, run_of) is not run):
+            break
+        numbers[written], numbers[written + 1] = entry.kernel.observer, entry.count
+        written += 2
+        for i in range(entry.count):
+            place = places[tensor[0]]
+            if local[place] < 0:
+                local[place] = count
+                count += 1
+                value = values[place]
+                here.append(value)
+                size += value.nbytes if value is not None else 0
+            numbers[written] = local[place]
+            written += 1
+            tensor[0] += 1
+        times.append(entry.time + offset)
+        ops += 1
+        first[0] += 1
+    for i in range(from_tensor, tensor[0]):
+        local[places[i]] = -1
+    return Section(run, thread, bytes(packed[:written * 8]), times, here)
 
 
 cdef object _run_of_root(int64_t root, dict runs, run_of):
@@ -474,48 +564,20 @@ cdef object _run_of_root(int64_t root, dict runs, run_of):
     return run
 
 
-cdef object _section(run, Buffer *buffer, int64_t first, int64_t end, int64_t *tensor, int64_t offset):
-    """The section of some entries; advances `tensor` behind theirs, which are given back then."""
-    cdef int64_t length = 0, i, j, count = 0, place, written = 0, from_tensor = tensor[0]
-    for i in range(first, end):
-        length += buffer.entries[i].count
-    cdef int64_t *places = <int64_t *> malloc((2 * (end - first) + length + 1) * sizeof(int64_t))
-    cdef TF_Tensor **unique = <TF_Tensor **> malloc((length + 1) * sizeof(TF_Tensor *))
-    cdef TF_Tensor *one
-    by_data, times = {}, []
-    try:
-        if places is NULL or unique is NULL:
-            raise MemoryError
-        for i in range(first, end):
-            places[written], places[written + 1] = buffer.entries[i].kernel.observer, buffer.entries[i].count
-            written += 2
-            times.append(buffer.entries[i].time + offset)
-            for j in range(buffer.entries[i].count):
-                one = buffer.tensors[tensor[0]]
-                tensor[0] += 1
-                place = -1
-                if one is not NULL and TENSOR_BYTES(one):
-                    # All are held until here: at one place of the memory there is one value.
-                    key = <size_t> TENSOR_DATA(one)
-                    place = by_data.get(key, -1)
-                    if place >= 0 and not _is_same(unique[place], one):
-                        place = -1
-                    if place < 0:
-                        by_data[key] = count
-                if place < 0:
-                    place = count
-                    unique[count] = one
-                    count += 1
-                places[written] = place
-                written += 1
-        values = []
-        nbytes = _fill(values, unique, count)
-        return Section(run, buffer.entries[first].thread, PyBytes_FromStringAndSize(<char *> places, written * 8), times,
-                       values, nbytes)
-    finally:
-        delete_tensors(buffer.tensors + from_tensor, tensor[0] - from_tensor)
-        free(places)
-        free(unique)
+cdef bytearray _memory(Py_ssize_t size):
+    """Memory of at least a size; where much is needed, some that was used before: fresh pages cost more than the copy."""
+    cdef int place
+    if size < WORTH_POOLING:
+        return PyByteArray_FromStringAndSize(NULL, size)
+    for place in range(len(_pool)):
+        if Py_REFCNT(PyList_GET_ITEM(_pool, place)) == 1 and size <= len(<bytearray> _pool[place]) <= 4 * size:
+            return <bytearray> _pool[place]
+    memory = PyByteArray_FromStringAndSize(NULL, size)
+    if size <= MOST_POOLED:
+        if len(_pool) >= POOLED:
+            del _pool[0]
+        _pool.append(memory)
+    return memory
 
 
 cdef int64_t _fill(list values, TF_Tensor **unique, int64_t count) except -1:
@@ -526,7 +588,7 @@ cdef int64_t _fill(list values, TF_Tensor **unique, int64_t count) except -1:
         size = TENSOR_BYTES(unique[place]) if unique[place] is not NULL else 0
         nbytes += size
         total += (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1)
-    memory = PyByteArray_FromStringAndSize(NULL, total)
+    memory = _memory(total)
     cdef char *to = PyByteArray_AS_STRING(memory)
     place = 0
     while place < count:

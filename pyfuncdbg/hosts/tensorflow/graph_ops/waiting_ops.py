@@ -106,8 +106,8 @@ class WaitingOps:
             self._is_delivering = True
             try:
                 began = perf_counter_ns()
-                sections = kernel.take(self._run_of, began)
-                count, nbytes = sum(len(section.times) for section in sections), sum(section.nbytes for section in sections)
+                sections, nbytes = kernel.take(self._run_of, began)
+                count = sum(len(section.times) for section in sections)
                 for section in sections:
                     self._deliver_section(section)
                 op_cost.add((perf_counter_ns() - began) / 1e9, nbytes, count)
