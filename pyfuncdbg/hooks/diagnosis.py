@@ -235,6 +235,10 @@ class Evidence(Protocol):
     def backward_sites(self) -> Iterable[tuple[SiteView, int]]:
         """The sites of backward steps, and how many steps each made."""
 
+    @property
+    def passes(self) -> int:
+        """How many backward passes the program has asked for."""
+
     def failed_steps(self, limit: int) -> Sequence[CallView]:
         """The backward steps that raised, at most `limit`."""
 

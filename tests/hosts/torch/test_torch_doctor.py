@@ -9,7 +9,7 @@ import pytest
 from torch_programs import PROGRAMS, diagnosed
 
 from pyfuncdbg.hooks.diagnosis import Place, RecordedFact
-from pyfuncdbg.hosts.torch.doctor.judges import find_device_waits
+from pyfuncdbg.hosts.torch.doctor.judges import find_device_waits, find_missing_gradients
 
 pytestmark = pytest.mark.torch
 
@@ -33,6 +33,12 @@ for _ in range(20):
     loss.backward()
     loss.item()
 torch.ops.healthy_too.view(torch.ones(2))
+body, heads = torch.nn.Linear(2, 2), torch.nn.ModuleList([torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)])
+optimizer = torch.optim.SGD([*body.parameters(), *heads.parameters()], .1)
+for step in range(6):                               # each head in every second step
+    optimizer.zero_grad()
+    heads[step % 2](body(torch.ones(2))).sum().backward()
+    optimizer.step()
 '''
 
 
@@ -79,7 +85,18 @@ def waits(count: int, seconds: float) -> RecordedFact:
     (100, 1., 1999, True), (100, 1., 2000, False)])             # one in twenty steps is what the advice is
 def test_which_waits_for_a_device_are_faults(count: int, seconds: float, passes: int, is_fault: bool) -> None:
     evidence: Any = SimpleNamespace(facts_of_kind=lambda kind: [waits(count, seconds)],
-                                    backward_sites=lambda: [(SimpleNamespace(host='torch'), passes)])
+                                    passes=passes)
     found = list(find_device_waits(evidence))
     assert [(finding.site, finding.place, finding.figures) for finding in found] == (
         [('an index', Place('train.py', 7), {'calls': count, 'seconds': seconds})] if is_fault else [])
+
+
+@pytest.mark.parametrize(('trained', 'untrained', 'passes', 'is_fault'), [
+    (0, 10, 10, True), (5, 5, 10, False),
+    (10, 10, 10, True)])                                # two parameters of one name
+def test_which_missing_gradients_are_faults(trained: int, untrained: int, passes: int, is_fault: bool) -> None:
+    sites = [(SimpleNamespace(host='torch', process=1, attrs={'forward': 'weight', 'source': True, **more}), calls)
+             for more, calls in (({}, trained), ({'dead': 'detach()', 'asked': ['train.py', 3]}, untrained)) if calls]
+    evidence: Any = SimpleNamespace(backward_sites=lambda: sites, passes=passes)
+    found = list(find_missing_gradients(evidence))
+    assert [(finding.site, finding.place) for finding in found] == ([('weight', Place('train.py', 3))] if is_fault else [])

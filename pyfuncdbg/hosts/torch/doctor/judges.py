@@ -22,10 +22,17 @@ def find_missing_gradients(evidence: Evidence) -> Iterator[Finding]:
     """Parameters that get no gradient though they are to be trained, by reason."""
     names: dict[tuple[str, str, Place], list[str]] = {}
     passes: Counter[tuple[str, str, Place]] = Counter()
-    for site, calls in evidence.backward_sites():
-        reason = site.attrs.get('dead')
-        if site.host != 'torch' or not isinstance(reason, str) or reason.startswith('requires_grad is False'):
+    leaves = [(site, calls) for site, calls in evidence.backward_sites()
+              if site.host == 'torch' and site.attrs.get('source')]
+    trained, untrained = (Counter[object](), Counter[object]())
+    for site, calls in leaves:
+        (untrained if 'dead' in site.attrs else trained)[site.process, site.attrs.get('forward')] += calls
+    for site, calls in leaves:
+        reason, leaf = site.attrs.get('dead'), (site.process, site.attrs.get('forward'))
+        if not isinstance(reason, str) or reason.startswith('requires_grad is False'):
             continue
+        if trained[leaf] and trained[leaf] + untrained[leaf] <= evidence.passes:
+            continue                            # trained in other passes; if there are more, two parameters have this name
         key = reason, str(site.attrs.get('fix', '')), _place(site.attrs.get('asked'))
         names.setdefault(key, []).append(str(site.attrs.get('forward', '')))
         passes[key] = max(passes[key], calls)
@@ -78,10 +85,9 @@ def find_kept_tensors(evidence: Evidence) -> Iterator[Finding]:
 
 def find_device_waits(evidence: Evidence) -> Iterator[Finding]:
     """Lines that wait for a device again and again to read elements."""
-    passes = max((calls for site, calls in evidence.backward_sites() if site.host == 'torch'), default=0)
     for fact in evidence.facts_of_kind('torch waits'):
         count, seconds = fact.number('count'), fact.number('waited') / 1e9
-        if count < _LEAST_WAITS or seconds < _LEAST_WAITED or count * _SELDOM <= passes:
+        if count < _LEAST_WAITS or seconds < _LEAST_WAITED or count * _SELDOM <= evidence.passes:
             continue
         name = _READERS.get(fact.text('function'), fact.text('function'))
         read = name if ' ' in name else f'{name}()'

@@ -19,6 +19,7 @@ from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURRO
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 FACT, STATEMENT = 'fact', 'statement'
 """Kinds of notes in a trace."""
@@ -99,9 +100,18 @@ class TraceEvidence:
         return Place(stack[-1].filename, stack[-1].line) if stack else Place('', 0)
 
     @cached_property
+    def _info(self) -> TraceInfo:
+        return self.trace.info()
+
+    @property
+    def passes(self) -> int:
+        """How many backward passes the program has asked for."""
+        return self._info.passes
+
+    @cached_property
     def pids(self) -> Mapping[int, int]:
         """Process ids, by number of the process in the trace."""
-        return dict(enumerate(self.trace.info().processes, 1))
+        return dict(enumerate(self._info.processes, 1))
 
     def run_label(self, number: str) -> str:
         """The label of the run of a call."""
