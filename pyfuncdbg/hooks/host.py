@@ -31,6 +31,8 @@ SAVERS: dict[type, Callable[[Any], Callable[[], None] | None]] = {}
 them back; None where they cannot be copied."""
 EAGER_TENSORS: list[type] = []
 """Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
+OWNERS: dict[type, str] = {}
+"""Classes of frameworks' tensors, with the name of their host: a value may be shown where no call of it runs."""
 HOSTS: dict[str, Host] = {}
 """The hosts of this process, by name: those whose framework is imported and attached to."""
 

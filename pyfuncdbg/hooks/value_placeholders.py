@@ -15,6 +15,8 @@ import numpy as np
 
 NOT_KNOWN = 'not known'
 """Text of front ends for such a value, before the reason."""
+OCTAVES = 16
+"""Powers of two that a histogram tells apart, from that of the largest magnitude on; the last has all smaller ones, too."""
 NOT_COMPUTED = 'not computed yet'
 """Reason of a value that will be there later, and that nothing can write to: it may be read after a call that has got it."""
 
@@ -54,6 +56,9 @@ class ValueSummary:
 
     Attributes:
         note: Why the value itself is not there, as `TensorRecord.note`.
+        min, max, mean, std: Of the finite elements; None where the host does not compute them.
+        histogram: As `Stats.histogram` of a trace; () where the host makes none.
+        first_bad: Index of the first NaN or infinity; None if there is none, or the host does not look for it.
     """
 
     dtype: np.dtype[Any]
@@ -65,6 +70,12 @@ class ValueSummary:
     pos: int = 0
     pos_inf: int = 0
     note: str = ''
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    std: float | None = None
+    histogram: tuple[int, ...] = ()
+    first_bad: tuple[int, ...] | None = None
 
     @property
     def size(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.function_fit import check_fit
-from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges, ReplaySite
+from pyfuncdbg.hooks.host import EAGER_TENSORS, OWNERS, READERS, ListChanges, ReplaySite
 
 PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 """Types of values that are no tensors, and have elements all the same."""
@@ -54,6 +54,7 @@ class FrameworkHost:
         if kind not in EAGER_TENSORS:
             EAGER_TENSORS.append(kind)
         READERS[kind] = read
+        OWNERS[kind] = self.name
 
     # ------------------------------------------------------------------ values
     def to_numpy(self, value: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.hooks.value_placeholders import NOT_COMPUTED, UnknownValue, ValueNotKnown
+from pyfuncdbg.hosts.jax.device_statistics import is_far
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.jax.jax_parts import JaxParts
@@ -20,15 +21,16 @@ DELETED = 'deleted, as what a donated argument got'
 _asarray, _view = np.asarray, memoryview        # looked up once
 
 
-def array_reader(parts: JaxParts) -> Callable[[Any], np.ndarray]:
-    """Make the reader.
+def array_reader(parts: JaxParts, copies: bool) -> Callable[[Any], np.ndarray]:
+    """Make a reader.
 
     Args:
         parts: Modules of JAX.
+        copies: Copy what is in the memory of a device other than the CPU.
 
     Returns:
-        A function that gives the elements of an array, and raises `ValueNotKnown` where it is not computed yet, or deleted.
-        JAX's own conversion would wait, and keep a copy with the array.
+        A function that gives the elements of an array, and raises `ValueNotKnown` where it is not computed yet, or deleted,
+        or would have to be copied. JAX's own conversion would wait, and keep a copy with the array.
     """
     failed: Any = parts.errors.JaxRuntimeError
 
@@ -42,6 +44,8 @@ def array_reader(parts: JaxParts) -> Callable[[Any], np.ndarray]:
             # Half of what an array without a copy costs; those of several devices, of a GPU and of bfloat16 have no buffer.
             return _asarray(_view(array))
         except BufferError:
+            if not copies and is_far(array):
+                raise ValueNotKnown(UnknownValue(array.dtype, array.shape, 'in the memory of a device')) from None
             return _read_without_buffer(array, failed)
         except failed as error:                 # the program that was to compute it has failed
             raise ValueNotKnown(UnknownValue(array.dtype, array.shape, f'{type(error).__name__}: not computed')) from None

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.value_placeholders import UnknownValue, ValueNotKnown
+from pyfuncdbg.hooks.host import SUMMARIES
+from pyfuncdbg.hooks.value_placeholders import LaterSummary, UnknownValue, ValueNotKnown, ValueSummary
 from pyfuncdbg.hosts.interception.framework_host import FrameworkHost
 from pyfuncdbg.hosts.jax.array_values import array_reader
+from pyfuncdbg.hosts.jax.device_statistics import DeviceStatistics, is_far
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
 TRACED = 'a tracer, which has no value'
@@ -35,8 +37,10 @@ class JaxHost(FrameworkHost):
         self.version = parts.version
         self._array = parts.array.ArrayImpl
         self._tracer = parts.core.Tracer
-        self._read = array_reader(parts)
-        self._register(self._array, self._read)
+        self._read = array_reader(parts, copies=True)
+        self._register(self._array, array_reader(parts, copies=False))
+        self._statistics = DeviceStatistics()
+        SUMMARIES[self.name] = self.summary
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value.
@@ -58,6 +62,23 @@ class JaxHost(FrameworkHost):
             dtype = value.aval.dtype if isinstance(getattr(value.aval, 'dtype', None), np.dtype) else np.dtype(object)
             raise ValueNotKnown(UnknownValue(dtype, tuple(getattr(value.aval, 'shape', ())), TRACED))
         return super().to_numpy(value)
+
+    def summary(self, value: Any, counted: bool) -> ValueSummary | LaterSummary | None:
+        """The summary of an array in the memory of a device, as `hooks.host.SUMMARIES`.
+
+        Args:
+            value: Any value.
+            counted: Make statistics on the device, which are read later.
+
+        Returns:
+            None of any other value, and of one that is deleted.
+        """
+        if type(value) is not self._array or not is_far(value):
+            return None
+        try:
+            return self._statistics.summary(value, counted)
+        except RuntimeError:
+            return None
 
     def _is_tensor(self, value: Any) -> bool:
         return type(value) is self._array

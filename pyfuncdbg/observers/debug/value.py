@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.host import Host, device_host, device_summary, is_on_device
+from pyfuncdbg.hooks.host import HOSTS, OWNERS, Host, device_host, device_summary, is_on_device
 from pyfuncdbg.hooks.source_map import is_generated, program_code
-from pyfuncdbg.hooks.value_placeholders import LaterSummary, ValueSummary
+from pyfuncdbg.hooks.value_placeholders import NOT_COMPUTED, NOT_KNOWN, LaterSummary, UnknownValue, ValueNotKnown, ValueSummary
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of, stats_of_summary
@@ -50,19 +50,27 @@ class Value:
 
 
 def array_of(value: Any, host: Host | None = None) -> np.ndarray | None:
-    """The array behind an array, a NumPy scalar or a host's tensor; None if it is none of them."""
+    """The array behind an array, a NumPy scalar or a host's tensor; None if it is none of them, or not known."""
+    array = _read(value, host)
+    return None if isinstance(array, UnknownValue) else array
+
+
+def _read(value: Any, host: Host | None) -> np.ndarray | UnknownValue | None:
+    """As `array_of`; what is certain of a tensor that is not computed yet: its own repr would wait for it."""
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value)
     if isinstance(value, (*_PLAIN, type)):
         return None
     try:
-        host = host or device_host(value)
+        host = HOSTS.get(OWNERS.get(type(value), ''), host) or device_host(value)
         if host is not None:
             array = host.to_numpy(value)
             if array.dtype != object or array.ndim:
                 return array
         if hasattr(type(value), '__array__') and hasattr(value, 'dtype') and hasattr(value, 'shape'):
             return np.asarray(value)
+    except ValueNotKnown as error:
+        return error.value if error.value.reason == NOT_COMPUTED else None
     except Exception:                           # a deleted buffer, a symbolic tensor: shown by its repr then
         return None
     return None
@@ -82,14 +90,16 @@ def describe_value(value: Any, host: Host | None = None, *, items: int = 20, cou
     kind = type(value).__name__
     if not copied and (summary := device_summary(value, True)) is not None:
         return _on_device(kind, summary)
-    array = array_of(value, host)
+    array = _read(value, host)
+    if isinstance(array, UnknownValue):
+        return Value(kind, _unknown_text(array))
     if array is not None:
         texts = _texts(array)
         dtype, nbytes = (STRING, sum(map(len, texts))) if texts else (dtype_name(array.dtype), array.nbytes)
         tensor = TensorRecord('', dtype, array.shape, nbytes, 'full', stats_of(array) if array.size <= counted else None)
         return Value(kind, array_text(array), tensor, array)
     parts = _parts(value, items) if items else None
-    if parts is not None and any(is_on_device(part) or array_of(part, host) is not None for _, part in parts):
+    if parts is not None and any(is_on_device(part) or _read(part, host) is not None for _, part in parts):
         return Value(kind, bounded(value, host), items=tuple(
             (label, describe_value(part, host, items=0, counted=counted, copied=copied)) for label, part in parts))
     return Value(kind, bounded(value, host))
@@ -103,6 +113,11 @@ def _on_device(kind: str, summary: ValueSummary | LaterSummary) -> Value:
                           'none' if counted is None else 'stats', None if counted is None else stats_of_summary(counted),
                           note=about.note)
     return Value(kind, f'{tensor.dtype}{list(tensor.shape)}  {tensor.note}', tensor)
+
+
+def _unknown_text(value: UnknownValue) -> str:
+    """'float32[3, 4]  not known: not computed yet'."""
+    return f'{dtype_name(value.dtype)}{list(value.shape)}  {NOT_KNOWN}: {value.reason}'
 
 
 def _texts(array: np.ndarray) -> list[bytes | str]:
@@ -160,9 +175,9 @@ class _Repr(reprlib.Repr):
         """One value, at some depth."""
         if (summary := device_summary(x, False)) is not None:
             return _on_device('', summary).text
-        array = array_of(x, self._host)
+        array = _read(x, self._host)
         if array is not None:
-            return array_text(array)
+            return f'<{_unknown_text(array)}>' if isinstance(array, UnknownValue) else array_text(array)
         if composite := _composite(x):
             parts = (f'{name}={self.repr1(getattr(x, name, None), level - 1)}' for name in composite)
             return f'{type(x).__name__}({", ".join(parts)})'

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-OCTAVES = 16
-"""Powers of two that are told apart, from that of the largest magnitude on; the last has all smaller elements, too."""
+from pyfuncdbg.hooks.value_placeholders import OCTAVES
+
 BINS = 2 * OCTAVES
 """Bins of a histogram: of the negative elements from the largest magnitude on, then of the positive up to the largest."""
 EQUAL_BINS = 20

@@ -30,12 +30,14 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_trace
 from pyfuncdbg.hosts.jax.array_values import DELETED
 from pyfuncdbg.hosts.jax.callbacks.custom_steps import wait_for
+from pyfuncdbg.hosts.jax.device_statistics import is_far
 from pyfuncdbg.hosts.jax.graph_ops.compiled_ops import CompiledOp, CompiledOps
 from pyfuncdbg.hosts.jax.graph_ops.eager_sites import EagerSites
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.executables import Executables
 
+_view = memoryview
 _SMALL = 16 << 10
 """Bytes of an array that is copied at once, if it is computed; larger ones the recorder reads."""
 _PATIENCE = 5.0
@@ -168,11 +170,13 @@ class EagerOps:
             return UnknownValue(value.dtype, value.shape, DELETED)
         if is_ready:
             try:
-                view = memoryview(value)
+                view = _view(value)
                 if view.nbytes <= _SMALL:
                     return np.array(view)
             except (BufferError, self._failed):     # of a type without a buffer, of several devices; or it has failed
                 pass
+        if is_far(value):
+            return value                        # the recorder has statistics made of it
         dtype, shape = value.dtype, value.shape
         if is_ready and prod(shape) * dtype.itemsize <= _SMALL:
             try:

@@ -185,8 +185,10 @@ class BlobStore:
             if snapshot.note == OVER_BUDGET:
                 self.miss(snapshot.nbytes)
             stats = snapshot.stats
-            if snapshot.later is not None and (counted := snapshot.later.counted()) is not None:
-                stats = stats_of_summary(counted)
+            if snapshot.later is not None:
+                if (counted := snapshot.later.counted()) is not None:
+                    stats = stats_of_summary(counted)
+                self.awaited += 1
             bad = stats is not None and stats.bad > 0
             return [name, shape, int(snapshot.nbytes), 0 if stats is None else 1, None, False, snapshot.note,
                     _pack_stats(stats), bad]

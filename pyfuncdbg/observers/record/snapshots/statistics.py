@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.value_placeholders import ValueSummary
+from pyfuncdbg.hooks.value_placeholders import OCTAVES, ValueSummary
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.observers.record.histogram import BINS, OCTAVES
+from pyfuncdbg.observers.record.histogram import BINS
 from pyfuncdbg.observers.record.records import Stats
 
 _fill_rows: Callable[..., list[int]] | None
@@ -91,7 +91,8 @@ def stats_of_summary(value: ValueSummary) -> Stats:
     Args:
         value: The counts.
     """
-    return Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf)
+    return Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf, value.min, value.max,
+                 value.mean, value.std, value.histogram, value.first_bad)
 
 
 def rows_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
