@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from hosts.jax.jax_program import PROGRAMS, record
 
-from pyfuncdbg.hosts.jax import device_statistics
+from pyfuncdbg.hooks.value_placeholders import LaterSummary
 from pyfuncdbg.hosts.jax.device_statistics import DeviceStatistics
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
-from pyfuncdbg.observers.record.snapshots.snapshot import summary_stats
-from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of, stats_of_summary
 
 pytestmark = [pytest.mark.jax, pytest.mark.timeout(300)]
 
@@ -48,9 +47,11 @@ def test_statistics_of_a_device_are_those_of_the_elements(jax: Any, name: str) -
     array = jax.device_put(elements)
     statistics = DeviceStatistics()
     for _ in range(2):                          # dispatched where it is read, and where it is called
-        summary = statistics.summary(array, counted=True)
-        stats, expected = summary_stats(summary.read(60) if summary.read is not None else summary), stats_of(elements)
-        assert expected is not None and counts_of(stats) == counts_of(expected)
+        summary, expected = statistics.summary(array, counted=True), stats_of(elements)
+        counted = summary.counted() if isinstance(summary, LaterSummary) else summary
+        assert counted is not None and expected is not None
+        stats = stats_of_summary(counted)
+        assert counts_of(stats) == counts_of(expected)
         if expected.mean is None:
             assert stats.mean is None and stats.std is None
         else:
@@ -153,17 +154,16 @@ class _Never:
 
 
 def test_a_device_that_does_not_go_on_is_not_waited_for(jax: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_statistics, '_LEAST_PATIENCE', 0.)
     statistics = DeviceStatistics()
+    statistics.patience = 0.
     monkeypatch.setattr(statistics, '_dispatch', lambda array: _Never())
     summary = statistics.summary(jax.device_put(np.ones(3, np.float32)), counted=True)
-    assert summary.read is not None
-    read = summary.read(0)
-    assert read.note.endswith('cpu:0, not computed in time') and not read.is_counted
+    assert isinstance(summary, LaterSummary) and summary.counted() is None
+    assert summary.summary.note.endswith('cpu:0') and 0 < statistics.patience < .1
 
 
-def test_an_array_deleted_before_its_statistics_are_made_is_told(jax: Any) -> None:
+def test_an_array_deleted_before_its_statistics_are_made_has_none(jax: Any) -> None:
     array = jax.device_put(np.ones(11, np.float32))
     summary = DeviceStatistics().summary(array, counted=True)
     array.delete()
-    assert summary.read is not None and 'not counted' in summary.read(60).note
+    assert isinstance(summary, LaterSummary) and summary.counted() is None

@@ -1,6 +1,8 @@
 """Counts in the place of values, what it cost a framework to hand over its ops, and who hears of hooks that come and go."""
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ from plain_host import new_run, new_site
 
 from pyfuncdbg.hooks import chain, op_cost
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.value_placeholders import ValueSummary
+from pyfuncdbg.hooks.value_placeholders import LaterSummary, ValueSummary
+from pyfuncdbg.observers.record.log import back_pressure
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -32,6 +35,22 @@ def test_counts_are_recorded_as_they_are(tmp_path: Path, options: dict[str, Any]
         stats = made.stats
         assert (stats.size, stats.nan, stats.neg_inf, stats.neg, stats.zero, stats.pos, stats.pos_inf, stats.bad) == (
             6, 1, 0, 2, 1, 1, 1, 2)
+
+
+def test_statistics_that_a_device_is_waited_for_are_recorded_to_the_last(tmp_path: Path,
+                                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that waits for one value after the other goes on: it is no disk that hangs."""
+    def count() -> ValueSummary:
+        time.sleep(.2)
+        return COUNTED
+    monkeypatch.setattr(back_pressure, 'PATIENCE', .6)
+    with Recorder(tmp_path / 'a.pfd'):
+        for _ in range(8):
+            later = LaterSummary(replace(COUNTED, nan=0), count)
+            chain.invoke(new_site(None, 'log', 'python'), lambda *_: [later], new_run(), [later])
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        counts = [call.outputs[0].stats for call in trace.calls()]
+    assert [stats.nan for stats in counts if stats is not None] == [1] * 8
 
 
 def test_what_handing_over_cost_is_that_of_the_recording(tmp_path: Path) -> None:

@@ -41,9 +41,13 @@ class BlobStore:
     Args:
         ledger: Grants the bytes.
         add: Takes the pieces of a blob record.
+
+    Attributes:
+        awaited: How many statistics were waited for that a device makes.
+        missed: Tensors, and their bytes, that had no room since `count_missed`.
     """
 
-    __slots__ = ('_add', '_ledger', '_seen_once', '_stored', '_summaries', 'missed')
+    __slots__ = ('_add', '_ledger', '_seen_once', '_stored', '_summaries', 'awaited', 'missed')
 
     def __init__(self, ledger: Ledger, add: Callable[[list[Any]], None]) -> None:
         self._ledger = ledger
@@ -51,6 +55,7 @@ class BlobStore:
         self._stored: set[bytes] = set()
         self._seen_once: set[bytes] = set()
         self._summaries: dict[Any, Stats | None] = {}
+        self.awaited = 0
         self.missed = {'tensors': 0, 'bytes': 0}
 
     def count_missed(self) -> dict[str, int]:

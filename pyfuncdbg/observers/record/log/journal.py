@@ -115,9 +115,9 @@ class Journal:
             raise
 
     @property
-    def written(self) -> int:
-        """Bytes written so far, those of a record in the making included."""
-        return self._segments.written
+    def progress(self) -> int:
+        """A number that grows with each piece written, and with each value that was waited for."""
+        return self._segments.written + self._store.awaited
 
     @property
     def segment(self) -> int:

@@ -68,7 +68,7 @@ class Writer:
         self._output_lengths: dict[int, int] = {}
         self._segment = 0
         self._journal = Journal(folder, limits, facts, backlog, notices)
-        backlog.pressure.busy, backlog.pressure.progress = self._is_busy, lambda: self._journal.written
+        backlog.pressure.busy, backlog.pressure.progress = self._is_busy, lambda: self._journal.progress
 
     @property
     def thread(self) -> int:
