@@ -141,7 +141,8 @@ class _Reading:
         parts = self._parts
         if parts is None:
             return self._summary
-        parts = self._parts = [(index, shape, numbers() if callable(numbers) else numbers) for index, shape, numbers in parts]
+        parts = self._parts = [(index, shape, numbers() if callable(numbers) else numbers)
+                               for index, shape, numbers in parts]
         is_computed = _await(parts, time.monotonic() + self._statistics.patience)
         self._statistics.patience = _PATIENCE if is_computed else _LEAST_PATIENCE
         if not is_computed:

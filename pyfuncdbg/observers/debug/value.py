@@ -15,7 +15,14 @@ import numpy as np
 
 from pyfuncdbg.hooks.host import HOSTS, OWNERS, Host, device_host, device_summary, is_on_device
 from pyfuncdbg.hooks.source_map import is_generated, program_code
-from pyfuncdbg.hooks.value_placeholders import NOT_COMPUTED, NOT_KNOWN, LaterSummary, UnknownValue, ValueNotKnown, ValueSummary
+from pyfuncdbg.hooks.value_placeholders import (
+    NOT_COMPUTED,
+    NOT_KNOWN,
+    LaterSummary,
+    UnknownValue,
+    ValueNotKnown,
+    ValueSummary,
+)
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of, stats_of_summary

@@ -45,8 +45,8 @@ def test_statistics_that_a_device_is_waited_for_are_recorded_to_the_last(tmp_pat
         return COUNTED
     monkeypatch.setattr(back_pressure, 'PATIENCE', .6)
     with Recorder(tmp_path / 'a.pfd'):
+        later = LaterSummary(replace(COUNTED, nan=0), count)
         for _ in range(8):
-            later = LaterSummary(replace(COUNTED, nan=0), count)
             chain.invoke(new_site(None, 'log', 'python'), lambda *_: [later], new_run(), [later])
     with Trace.open(tmp_path / 'a.pfd') as trace:
         counts = [call.outputs[0].stats for call in trace.calls()]
