@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.value_placeholders import LaterSummary
 from pyfuncdbg.observers.record.array_bytes import digest, packed_text
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.observers.record.log import log_file
@@ -189,11 +190,7 @@ class BlobStore:
         if raw is None:
             if snapshot.note == OVER_BUDGET:
                 self.miss(snapshot.nbytes)
-            stats = snapshot.stats
-            if snapshot.later is not None:
-                if (counted := snapshot.later.counted()) is not None:
-                    stats = stats_of_summary(counted)
-                self.awaited += 1
+            stats = snapshot.stats if snapshot.later is None else self._await(snapshot.later)
             bad = stats is not None and stats.bad > 0
             return [name, shape, int(snapshot.nbytes), 0 if stats is None else 1, None, False, snapshot.note,
                     _pack_stats(stats), bad]
@@ -224,6 +221,12 @@ class BlobStore:
         stats = self._summary(array, data) if array is not None else None
         return [name, shape, int(snapshot.nbytes), 1, None, changed, note, _pack_stats(stats),
                 stats is not None and stats.bad > 0]
+
+    def _await(self, later: LaterSummary) -> Stats | None:
+        """The statistics that a device makes; None where it has failed to."""
+        counted = later.counted()
+        self.awaited += 1
+        return stats_of_summary(counted) if counted is not None else None
 
     def _summary(self, array: np.ndarray, data: Any) -> Stats | None:
         """Statistics; what comes again, such as constants and weights in every run, is known by its hash."""
