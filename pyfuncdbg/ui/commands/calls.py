@@ -13,7 +13,7 @@ from pyfuncdbg.ui.commands.engine.lookup import find_call
 from pyfuncdbg.ui.views.calls.call import call_card, call_output
 from pyfuncdbg.ui.views.calls.calls import CallListing, call_table
 
-KINDS = ('python', 'op', 'gradient', 'all')
+KINDS = ('python', 'op', 'gradient', 'run', 'all')
 SHOWN = 50
 
 
@@ -29,15 +29,15 @@ def _list(context: Context, args: argparse.Namespace) -> CallListing:
     sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
     known = labels_by_site(context.trace.sites())
     which = {call.number: one for call in calls if (one := known.get((call.site.process, call.site.id))) is not None}
-    return CallListing(calls, context.trace.count(**where), filters, sort, context.trace.info().lost_calls,
-                       which)
+    runs = context.trace.count(kind='run') if not calls and not filters else 0
+    return CallListing(calls, context.trace.count(**where), filters, sort, context.trace.info().lost_calls, which, runs)
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--site', metavar='GLOB', help="node name, or a pattern such as 'layer*/norm'")
     parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
     parser.add_argument('--kind', type=one_of(KINDS, 'kind of call'), default='python', metavar='KIND',
-                        help='python (default), op, gradient or all')
+                        help='python (default), op, gradient, run or all')
     parser.add_argument('--failed', action='store_true', help='calls that raised')
     parser.add_argument('--bad', action='store_true', help='calls with NaN or infinity in inputs or outputs')
     parser.add_argument('--printed', action='store_true', help='calls that printed, warned or logged')

@@ -64,6 +64,8 @@ def test_the_graph_of_eager_code(shown: Any) -> None:
     ('ni add_', ['mul_1:0', 'aten.mul', 'no graph: called eagerly in run #2 Net', 'h += 1']),
     ('li sub', ['out/addmm', 'add_', 'mul_1']),
     ('lo relu', ['mul_1', 'add_', 'sum']),
+    ('lt', ['relu:0', 'aten.relu', 'out/addmm:0', 'Net:0', 'fetch']),
+    ('lp', ['aten.exp', 'program.py:14', 'out/addmm/backward/mm']),
     ('graph --as dot', ['label="mul\\naten.mul', 'n0 -> n1']),
     ('ps program.py', ['h = torch.relu(x * self.scale) * 2'])])
 def test_commands_on_nodes(shown: Any, command: str, words: list[str]) -> None:

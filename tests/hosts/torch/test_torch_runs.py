@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch_programs import Record, plain_output, run_command
+from torch_programs import PROGRAMS, Record, plain_output, run_command
 
 import pyfuncdbg
 from pyfuncdbg.observers.record.records import RunRecord
@@ -110,6 +110,11 @@ def test_a_result_that_is_no_tensor_stays_what_it_is(torch: Any) -> None:
     ('lp', ['Square_grad', 'Mul_grad']),
     ('pt a_grad:0', ['min 4  max 4']),
     ('call 5', ['in 0 g  float32']),
+    ('calls --kind run', ['3 calls', 'run 2', 'backward[0]', 'autograd.grad[0]']),
+    ('lt', ['Square:0', 'autograd.grad:0', 'x_grad:0']),
+    ('li Square', ['0 nodes go into Square', 'an eager call is in no graph']),
+    ('lo Square', ['0 nodes come of Square', 'an eager call is in no graph']),
+    (f'ps {PROGRAMS / "torch_tape.py"}', ['called by Square autograd.Function', 'g, = torch.autograd.grad(square(x)']),
     ('health', ['0 findings']),
     ('replay 1', ['SAME  bit for bit']),
     ('replay 5', ['what forward had kept for backward is not in a trace']),

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import termios
 import threading
 import time
@@ -15,7 +17,7 @@ import pyfuncdbg
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
-from pyfuncdbg.ui.prompt.terminal_io import ctrl_c
+from pyfuncdbg.ui.prompt.terminal_io import ctrl_c, terminal_lock
 from pyfuncdbg.ui.prompt.terminal_io.conversation import LineRequest
 
 MODEL = '''\
@@ -423,8 +425,6 @@ def test_processes_take_turns_at_the_terminal_also_after_one_is_killed(tmp_path:
     (tmp_path / 'forking.py').write_text(FORKING)
     with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--break', 'work', 'forking.py',
                   environment={'XDG_RUNTIME_DIR': str(tmp_path)}) as user:
-        while user.text.count('has the terminal') < 2:
-            user.read_more()
         seen = []
         for turn in range(3):
             user.until('STOPPED', READY)
@@ -442,6 +442,38 @@ def test_processes_take_turns_at_the_terminal_also_after_one_is_killed(tmp_path:
     codes = [0, 0, 0]
     codes[seen[1] - 1] = -signal.SIGKILL
     assert f'codes {codes}' in user.text
+    assert 'has the terminal' not in user.text          # it would be in the middle of what the user types
+
+
+HOLDING = """
+import os, sys
+from pyfuncdbg.ui.prompt.terminal_io import terminal_lock
+with terminal_lock.turn(int(sys.argv[1]), print, lambda: True) as has_it:
+    print(has_it, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize('another_job', [True, False])
+def test_who_has_the_terminal_is_said_where_it_is_another_job(tmp_path: Path, another_job: bool,
+                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('XDG_RUNTIME_DIR', str(tmp_path))
+    controller, terminal = os.openpty()
+    holder = subprocess.Popen([sys.executable, '-c', HOLDING, str(terminal)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              pass_fds=[terminal], start_new_session=another_job, text=True,
+                              env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    said: list[str] = []
+    asked = iter([True, True, False])
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == 'True\n'
+        with terminal_lock.turn(terminal, said.append, lambda: next(asked)) as has_it:
+            assert not has_it
+    finally:
+        holder.communicate()
+        os.close(controller)
+        os.close(terminal)
+    words = f'process {holder.pid} has the terminal; process {os.getpid()} waits for it'
+    assert said == ([words] if another_job else [])
 
 
 # --- IPython ----------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ def turn(terminal: int, say: Callable[[str], None], is_wanted: Callable[[], bool
 
     Args:
         terminal: Its descriptor.
-        say: Told once who has it, if that takes a while.
+        say: Told once who has it, if that is no process of the same job: those take turns, and each shows its stop then.
         is_wanted: Whether to go on waiting.
     """
     file = _open_lock(terminal)
@@ -36,7 +36,8 @@ def turn(terminal: int, say: Callable[[str], None], is_wanted: Callable[[], bool
         while not (has_lock := _take_lock(file)) and is_wanted():
             if not was_told:
                 was_told = True
-                say(f'process {_holder(file)} has the terminal; process {os.getpid()} waits for it')
+                if not _is_of_this_job(_holder(file)):
+                    say(f'process {_holder(file)} has the terminal; process {os.getpid()} waits for it')
             time.sleep(_PATIENCE)
         yield has_lock
     finally:
@@ -61,6 +62,14 @@ def _take_lock(file: int) -> bool:
     os.ftruncate(file, 0)
     os.pwrite(file, str(os.getpid()).encode(), 0)
     return True
+
+
+def _is_of_this_job(holder: str) -> bool:
+    """Whether a process, as `_holder` names it, is in the process group of this one."""
+    try:
+        return os.getpgid(int(holder)) == os.getpgrp()
+    except (ValueError, OSError):
+        return False
 
 
 def _holder(file: int) -> str:

@@ -30,6 +30,7 @@ class CallListing:
         sort: What they are sorted by.
         dropped: Calls that the trace does not hold.
         alike: By number of a call, which its site is of those that look like it.
+        runs: How many runs there are, where no call of a Python function is.
     """
 
     calls: Sequence[CallRecord]
@@ -38,20 +39,23 @@ class CallListing:
     sort: str = 'time'
     dropped: int = 0
     alike: Mapping[str, SiteLabel] = field(default_factory=dict)
+    runs: int = 0
 
 
 def call_table(calls: CallListing) -> Page:
     """Calls, one a line, under a line with their number and the active filters."""
     first = heading(calls.total, 'call', shown=len(calls.calls), filters=calls.filters, sort=calls.sort,
                     dropped=calls.dropped)
-    return Page(first, lambda options: _table(calls, options)) if calls.calls else Page(first)
+    if calls.calls:
+        return Page(first, lambda options: _table(calls, options))
+    return Page(first, Text(f"{count(calls.runs, 'run')}: 'calls --kind run' lists them")) if calls.runs else Page(first)
 
 
 def _table(found: CallListing, options: ConsoleOptions) -> Table:
     calls = found.calls
     durations = [Text('' if call.duration is None else seconds(call.duration)) for call in calls]
     columns = [
-        Column('number', [Text('#' + one_line(call.number, 20)) for call in calls], 1, right=True),
+        Column('number', [_number(call) for call in calls], 1, right=True),
         Column('time ms', [Text(milliseconds(call.started)) for call in calls], 5, right=True),
         Column('site', [label(call.label) for call in calls], 0,
                least=24 if options.max_width >= 60 else 12),
@@ -63,6 +67,10 @@ def _table(found: CallListing, options: ConsoleOptions) -> Table:
         Column('duration', durations, 3, right=True),
         Column('result', [result(call) for call in calls], 2, least=16, folds=True)]
     return fitted_table(columns, options, sort=found.sort)
+
+
+def _number(call: CallRecord) -> Text:
+    return Text(f'run {call.run}' if call.site.kind == 'run' else f'#{one_line(call.number, 20)}')
 
 
 def shapes(tensors: Sequence[TensorRecord], most: int = 3) -> Text:
