@@ -16,6 +16,8 @@ from pyfuncdbg.hosts.torch.python_calls.watched_function import WATCHED
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _MOST = 1 << 12
+_SHAPE_KEYS = ('Meta', 'CompositeImplicitAutograd', 'CompositeExplicitAutograd')
+"""Dispatch keys of kernels that tell shapes: fakes, and those that consist of ops which do."""
 _UNAWAITED = frozenset(('cpu', 'meta'))
 """Types of devices that compute when they are told to, or never."""
 
@@ -32,6 +34,8 @@ class TorchExamination:
         self._tensor: type = parts.torch.Tensor
         self._loaders = LoaderIterators(parts)
         self._lock = new_lock()
+        self._kernel_calls: Counter[str] = Counter()
+        self._fakeless: dict[str, CalledFunction] = {}
         self._aliases: Counter[tuple[str, int, str, str]] = Counter()
         self._kept: Counter[tuple[str, int, str, str, str, str, str]] = Counter()
         self._waits: Counter[tuple[str, int, str, str]] = Counter()
@@ -43,6 +47,10 @@ class TorchExamination:
 
     def on_kernel(self, called: CalledFunction, args: Sequence[Any], result: Any) -> None:
         """The kernel of an op has returned."""
+        with self._lock:
+            count = self._kernel_calls[called.op_type] = self._kernel_calls[called.op_type] + 1
+        if not count & (count - 1):             # the 1st, 2nd, 4th ...: it may get a fake later
+            self._look_for_fake(called)
         results = result if isinstance(result, (list, tuple)) else (result,)
         memory = {self._memory(value): name for value, name in zip(args, called.parameters, strict=False)
                   if isinstance(value, self._tensor)}
@@ -81,13 +89,37 @@ class TorchExamination:
         for (filename, line, name, device), count in waits.items():
             yield Fact('torch waits', 0, filename, line, {'function': name, 'device': device, 'count': count,
                                                           'waited': waited[filename, line, name, device]})
-        for op in list(self._parts.custom_ops.OPDEFS.values()):
+        yield from self._missing_fakes()
+
+    def _missing_fakes(self) -> Iterator[Fact]:
+        """The ops that were called and tell no shapes to `torch.compile`."""
+        custom_ops = dict(self._parts.custom_ops.OPDEFS)
+        for name, op in custom_ops.items():
             watched = [kernel for kernel in op._backend_fns.values() if hasattr(kernel, WATCHED)]
             called = getattr(watched[0], WATCHED).called if watched else None
             needs_fake = op._abstract_fn is None and not getattr(op, '_is_inplace', False)
             if called is not None and called.was_called and needs_fake:
-                filename, line = called.place
-                yield Fact('torch no fake', 0, filename, line, {'op': op._qualname, 'function': called.name})
+                yield _missing_fake(called, name, f'{called.name}.register_fake')
+        with self._lock:
+            fakeless = [(name, called) for name, called in self._fakeless.items() if name not in custom_ops]
+        for name, called in fakeless:
+            yield _missing_fake(called, name, f"torch.library.register_fake('{name}')")
+
+    def _look_for_fake(self, called: CalledFunction) -> None:
+        """Note whether an op of a library has a kernel for shapes. Asked at a call: at the exit the library is gone."""
+        has_kernel: Any = getattr(self._parts.native, '_dispatch_has_kernel_for_dispatch_key', None)
+        overloads = self._overloads(called.op_type)
+        if has_kernel is not None and overloads:
+            has_fake = any(has_kernel(overload, key) for overload in overloads for key in _SHAPE_KEYS)
+            with self._lock:
+                self._fakeless.pop(called.op_type, None)
+                if not has_fake:
+                    self._fakeless[called.op_type] = called
+
+    def _overloads(self, op: str) -> list[str]:
+        """The names of an op's overloads."""
+        return [f'{op}.{schema.overload_name}' if schema.overload_name else op
+                for schema in self._parts.native._jit_get_schemas_for_operator(op)]
 
     def _count(self, counter: Counter[Any], key: tuple[Any, ...]) -> None:
         with self._lock:
@@ -105,3 +137,8 @@ class TorchExamination:
             return int(tensor.untyped_storage().data_ptr())
         except (RuntimeError, NotImplementedError):
             return 0
+
+
+def _missing_fake(called: CalledFunction, op: str, register: str) -> Fact:
+    filename, line = called.place
+    return Fact('torch no fake', 0, filename, line, {'op': op, 'register': register})

@@ -45,10 +45,10 @@ def find_missing_gradients(evidence: Evidence) -> Iterator[Finding]:
 def find_missing_fakes(evidence: Evidence) -> Iterator[Finding]:
     """Custom ops that `torch.compile` cannot trace."""
     for fact in evidence.facts_of_kind('torch no fake'):
-        op, function = fact.text('op'), fact.text('function')
+        op = fact.text('op')
         yield Finding('no fake', op, fact.place, f'The op {op} has no fake implementation: torch.compile and torch.export '
                       f'cannot tell the shape of its result', {},
-                      f'@{function}.register_fake\ndef _(*args):\n    return torch.empty_like(args[0])',
+                      f'@{fact.text("register")}\ndef _(*args):\n    return torch.empty_like(args[0])',
                       'give it one that makes an empty tensor of the shape and dtype of the result')
 
 
