@@ -79,7 +79,7 @@ SUBFOLDERS = {
     'hosts.torch': 'graph_ops tapes doctor loader python_calls',
     'observers.debug': 'replay comparison diagnosis cards reports numerics gradients stepping breakpoints inspecting lines '
                        'stops conditions processes',
-    'observers.record': 'flight transfer index log snapshots sources',
+    'observers.record': 'flight transfer index log processes snapshots sources',
     'hooks': 'output',
     'ui.views': 'reports numerics graph calls tensors pictures sources',
     'ui.commands': 'programs socket exports engine',

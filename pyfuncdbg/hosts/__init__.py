@@ -11,11 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.errors import AttachError, nearest
-from pyfuncdbg.hooks import process_invitations
+from pyfuncdbg.hooks import delayed_start, process_invitations
+from pyfuncdbg.hooks.import_watch import ImportWatch
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
 from pyfuncdbg.hooks.process_invitations import Invitation
-from pyfuncdbg.hosts.framework_import import ImportWatch
 from pyfuncdbg.hosts.jax.framework import FRAMEWORK as JAX
 from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK as TENSORFLOW
 from pyfuncdbg.hosts.torch.framework import FRAMEWORK as TORCH
@@ -66,6 +66,7 @@ class Attachment:
             AttachError: It is of a version that is not supported, or not whole; it goes on as if nothing was asked.
         """
         if self._installed is None:
+            delayed_start.begin()
             framework = FRAMEWORKS[self.name]
             try:
                 self._installed = framework.load(framework.attachment)(examine=self._examine)
@@ -77,10 +78,11 @@ class Attachment:
 
     def await_import(self) -> None:
         """Attach as soon as the program imports the framework."""
-        self._watch = ImportWatch(self.name, self._on_import)
+        self._watch = ImportWatch(self.name, self.on_import)
         self._watch.install()
 
-    def _on_import(self) -> None:
+    def on_import(self) -> None:
+        """Attach to the framework, whose import has ended; a notice says why that cannot be."""
         self._watch = None
         try:
             self.install()
@@ -223,6 +225,18 @@ def attach_as(names: Iterable[str]) -> None:
     for name in names:
         if name in sys.modules:
             attach(name)
+
+
+def attach_on_import(name: str) -> None:
+    """Attach to a framework whose import ends now, and await the imports of the others.
+
+    Args:
+        name: Of its package, or another module's.
+    """
+    if name in FRAMEWORKS and name not in _attached:
+        attachment = _attached[name] = Attachment(name)
+        attachment.on_import()
+    attach_all()
 
 
 def _invitation() -> Invitation | None:

@@ -35,6 +35,7 @@ class Framework(NamedTuple):                    # `import dataclasses` takes 5 m
         fuses_ops: Whether unwatched code computes several ops in one go, so that watched ops may differ in the last bits.
         called_kinds: Classes, with their modules, whose objects' calls are runs.
         generated: How names of files begin that it generates.
+        rank_variables: Environment variables that tell a process which of many it is, beside those of launchers.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Framework(NamedTuple):                    # `import dataclasses` takes 5 m
     fuses_ops: bool
     called_kinds: tuple[str, ...] = ()
     generated: tuple[str, ...] = ()
+    rank_variables: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:

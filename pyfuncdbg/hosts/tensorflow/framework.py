@@ -7,4 +7,5 @@ FRAMEWORK = Framework('tensorflow', 'TensorFlow', packages=('tensorflow/python',
                       attachment='pyfuncdbg.hosts.tensorflow.attachment.TensorFlowAttachment',
                       doctor='pyfuncdbg.hosts.tensorflow.doctor.doctor.DOCTOR',
                       results='pyfuncdbg.hosts.tensorflow.results',
-                      tensor_code=TensorCode('import tensorflow as tf', 'tf.constant', ('EagerPyFunc',)), fuses_ops=True)
+                      tensor_code=TensorCode('import tensorflow as tf', 'tf.constant', ('EagerPyFunc',)), fuses_ops=True,
+                      rank_variables=('TF_CONFIG',))

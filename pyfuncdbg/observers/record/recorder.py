@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
     from pyfuncdbg.observers.record.trace import Trace
 
-SMALLEST_BUDGET = 64 << 10
 _QUEUE_SHARE = 8
 _LARGEST_QUEUE = 64 << 20
 
@@ -62,19 +61,6 @@ def recorders() -> tuple[Recorder, ...]:
         In order of starting.
     """
     return tuple(_on)
-
-
-def check_budget(budget: int) -> None:
-    """Refuse a budget in which there is no room for a call.
-
-    Args:
-        budget: Bytes of a trace.
-
-    Raises:
-        TraceError: It is too small.
-    """
-    if budget < SMALLEST_BUDGET:
-        raise TraceError(f'a budget of {budget} bytes is too small to record anything; give at least {SMALLEST_BUDGET}')
 
 
 def queue_limit(budget: int) -> int:
@@ -148,7 +134,7 @@ class Recorder:
         Raises:
             TraceError: The budget, the level, the segment or `exist` is none.
         """
-        check_budget(budget)
+        trace_folder.check_budget(budget)
         policy = recording_policy(level, full_limit, ops, every)
         if exist not in EXIST:
             raise TraceError(f'exist={exist!r}: expected one of {", ".join(map(repr, EXIST))}')
@@ -169,6 +155,7 @@ class Recorder:
         self._writer: Writer | None = None
         self._state: Literal['new', 'on', 'off'] = 'new'
         self._is_paused = False
+        self._is_first = True
         self._lock = new_rlock()
         self._notices = Notices()
         self._reset()
@@ -205,7 +192,7 @@ class Recorder:
         """
         if self._state != 'new':
             raise TraceError(f'{self.path}: this recorder was already used; make a new one')
-        self.path, is_new_folder = create_trace(self.path, self._exist, self.budget)
+        self.path, is_new_folder = create_trace(self.path, self._exist, self.budget, options=self._options)
         self.path = self.path.resolve()
         try:
             self._identity = trace_folder.identity(self.path)
@@ -216,20 +203,23 @@ class Recorder:
         self._install()
         return self
 
-    def join(self, identity: tuple[int, int]) -> Recorder:
-        """Record into the trace that another process has made; the log of this one is made with its first call.
+    def join(self, identity: tuple[int, int], *, is_first: bool = False) -> Recorder:
+        """Record into a trace that is made; the log of a process that has not made it is made with its first call.
 
         Args:
             identity: Of the folder, as `trace_folder.identity` gives it.
+            is_first: This process has made it.
 
         Returns:
             The recorder itself.
 
         Raises:
-            OSError: The trace was removed, moved or replaced.
+            OSError: The trace was removed, moved or replaced, or it cannot be written.
         """
         trace_folder.check_identity(self.path, identity)
-        self._identity = identity
+        self._identity, self._is_first = identity, is_first
+        if is_first:
+            self._open_log()
         self._install()
         return self
 
@@ -381,7 +371,7 @@ class Recorder:
         """Create this process's log and start its writer thread."""
         trace_folder.check_identity(self.path, self._identity)
         self._writer = Writer(self.path, self._limits, self._backlog, self._snapshots,
-                              self._policy.facts(self.budget), self._notices, lambda: hooks.remove(self))
+                              self._policy.facts(self.budget), self._notices, lambda: hooks.remove(self), self._is_first)
         if thread:
             self._writer.start()
             self._backlog.mark = self._backlog.usual_mark
@@ -422,7 +412,7 @@ class Recorder:
         entries = forking_calls(self._backlog)
         if self._writer is not None:
             self._writer.abandon()
-        self._writer = None
+        self._writer, self._is_first = None, False
         self._op_cost = op_cost.total()
         self._reset()
         if self._state != 'on':                 # another thread of the parent was stopping it
@@ -431,7 +421,7 @@ class Recorder:
         self.calls.known_runs.clear()
 
 
-def join_recording(path: str, identity: tuple[int, int], options: Mapping[str, Any]) -> None:
+def join_recording(path: str, identity: tuple[int, int], options: Mapping[str, Any]) -> Recorder:
     """Record into the trace of the process that has started this one, from now to its end.
 
     Args:
@@ -439,10 +429,16 @@ def join_recording(path: str, identity: tuple[int, int], options: Mapping[str, A
         identity: Of the folder.
         options: Of the recorder, as in that process.
 
+    Returns:
+        The recorder; that of an earlier call if this process has joined already.
+
     Raises:
         OSError: The trace was removed, moved or replaced.
     """
-    Recorder(path, **options).join(identity)
+    for recorder in _on:
+        if recorder._identity == identity:
+            return recorder
+    return Recorder(path, **options).join(identity)
 
 
 def _select_calls(calls: CallRecorder, policy: RecordingPolicy) -> SelectiveCalls:

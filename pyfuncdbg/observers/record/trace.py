@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,7 @@ from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, group
 from pyfuncdbg.observers.record.index.indexing import Progress, update
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog, LostRecordError
+from pyfuncdbg.observers.record.index.process_tree import program_processes
 from pyfuncdbg.observers.record.index.query import CallFilter, check_sort, sort_rows
 from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, site_time, usage
 from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
@@ -198,17 +199,22 @@ class Trace:
                 if reader.stop_reason:
                     name, offset, length = reader.locate(log.position)
                     damage.append(f'{name}: {reader.stop_reason} at byte {offset} of {length}')
+        tree = program_processes(self.path, {number: (log.pid, log.host) for number, log in index.logs.items()})
         first, runs = logs[0] if logs else LogState(), self._reading.run_counts()
+        if tree and 1 not in index.logs:        # the program itself had nothing to record, its children may have
+            first = replace(first, pid=tree[0].pid, argv=tree[0].command, host=tree[0].host, python=tree[0].python)
+        ended = max([one.ended - manifest.created for one in tree if one.ended is not None], default=0.0)
         return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
-                         max([log.last for log in logs], default=0) / 1e9, tuple([log.pid for log in logs]),
+                         max([ended, *[log.last / 1e9 for log in logs]]), _pids(first, index.logs),
                          runs['session'] + runs['function'] + runs['eager'], len(self._rows(CallFilter())),
                          len(index.sites), nbytes, manifest.budget, dict(dropped), tuple(damage),
-                         bool(logs) and all(log.ended for log in logs), self._op_cost(), any(log.ops for log in logs),
+                         (bool(logs) or any(one.ended for one in tree[:1])) and all(log.ended for log in logs),
+                         self._op_cost(), any(log.ops for log in logs),
                          (self._retries(None), self._retries('run')),
                          runs['backward'], runs['element'], runs['inner'], self._reading.first_run(),
                          *self._environment(first), first.compiled, tuple([trip_of(note) for note in self._notes(TRIP)]),
                          pauses_of([note for note in self._notes(SWITCH) if note.process == 1]),
-                         tuple([log.pid for log in logs if not log.ended]))
+                         tuple([log.pid for log in logs if not log.ended]), tree)
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))
@@ -706,3 +712,9 @@ class Trace:
     def _notes(self, kind: str | None) -> list[NoteRecord]:
         return [note for place in sorted(self._index.notes)
                 if (note := self._reading.note(*place)) is not None and kind in (None, note.kind)]
+
+
+def _pids(first: LogState, logs: Mapping[int, LogState]) -> tuple[int, ...]:
+    """Process ids by number of the process, from 1; the first may have had nothing to record."""
+    return tuple([logs[number].pid if number in logs else first.pid * (number == 1) for number in range(1, max(logs) + 1)]
+                 ) if logs else ()

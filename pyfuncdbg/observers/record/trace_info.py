@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.op_cost import OpCost
+from pyfuncdbg.observers.record.index.process_tree import ProgramProcess
 from pyfuncdbg.observers.record.records import OLDEST, TRIMMED, UNSAMPLED, NoteRecord
 
 
@@ -85,7 +86,7 @@ class TraceInfo:
         python, host_name: The version of Python that ran it, the machine.
         started: When, as Unix time in seconds.
         duration: Seconds from there to the last record.
-        processes: Process ids, in order of their logs.
+        processes: Process ids by number of the process, from 1; 0 for one whose log is missing.
         runs, calls, sites: How many were recorded; of calls those of Python functions, of runs none that are counted below.
         nbytes, budget: Size of the logs in bytes, and how large they may be.
         dropped: What was not kept, by kind ('tensors', 'prints', 'locals', 'calls', 'bytes'), exact.
@@ -105,6 +106,7 @@ class TraceInfo:
         trips: Why a flight recorder has written it, at most 100; none of a trace of the whole program.
         pauses: When recording was off: calls then are not in it, and not counted.
         unclosed: Those of `processes` that have not closed their log.
+        tree: Every process of the program that is known, in order of their start; empty if the trace does not say.
     """
 
     path: str
@@ -146,6 +148,7 @@ class TraceInfo:
     trips: tuple[Trip, ...] = ()
     pauses: tuple[Pause, ...] = ()
     unclosed: tuple[int, ...] = ()
+    tree: tuple[ProgramProcess, ...] = ()
 
     @property
     def lost_calls(self) -> int:

@@ -24,6 +24,8 @@ def _run() -> argparse.ArgumentParser:
     add_recording_options(parser)
     parser.add_argument('-q', '--quiet', action='store_true', help='no report at the end')
     parser.add_argument('--signal', action='store_true', help='SIGUSR1 switches the recording off and on again')
+    parser.add_argument('--no-children', action='store_true',
+                        help='record this process and its forks, not the Python processes that it starts')
     parser.add_argument('--live', action='store_true',
                         help='show calls, rates, memory and health on the full screen while the program runs')
     parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts

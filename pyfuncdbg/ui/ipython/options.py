@@ -13,8 +13,7 @@ from typing import Literal
 
 from pyfuncdbg.errors import CommandError, UsageError
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, path_taken_error
-from pyfuncdbg.observers.record.recorder import SMALLEST_BUDGET
+from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, SMALLEST_BUDGET, path_taken_error
 from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.engine.command import Command, parser_of

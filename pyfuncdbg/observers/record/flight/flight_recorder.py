@@ -23,10 +23,11 @@ from pyfuncdbg.observers.record.flight.call_ring import Ring
 from pyfuncdbg.observers.record.flight.trigger import Trigger
 from pyfuncdbg.observers.record.flight.window import FlightWindow
 from pyfuncdbg.observers.record.installation import DEPTH, carry_on, forking_calls, install, uninstall
+from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.queue import ROW_SIZE, Backlog, Running
 from pyfuncdbg.observers.record.log.writer import failure_reason
 from pyfuncdbg.observers.record.policy import recording_policy
-from pyfuncdbg.observers.record.recorder import check_budget, queue_limit, watch
+from pyfuncdbg.observers.record.recorder import queue_limit, watch
 from pyfuncdbg.observers.record.records import SWITCH
 from pyfuncdbg.observers.record.selective_calls import SelectiveCalls
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
@@ -70,7 +71,7 @@ class FlightRecorder:
         if before * ROW_SIZE > memory // 4:
             raise TraceError(f'{before:,} calls before a trip take {4 * ROW_SIZE * before:,} bytes of memory at least, '
                              f'more than {memory:,}: keep less calls, or give more memory')
-        check_budget(budget)
+        trace_folder.check_budget(budget)
         self.path = Path(path)
         self.trigger = trigger
         self._trips = trigger.trips

@@ -63,7 +63,8 @@ class Journal:
         sources: The texts that the program has loaded; records that name lines ask it for their numbers.
     """
 
-    def __init__(self, folder: Path, limits: LogLimits, facts: dict[str, Any], backlog: Backlog, notices: Notices) -> None:
+    def __init__(self, folder: Path, limits: LogLimits, facts: dict[str, Any], backlog: Backlog, notices: Notices,
+                 is_first: bool) -> None:
         """Create the log.
 
         Args:
@@ -72,6 +73,7 @@ class Journal:
             facts: What the process record says beyond what can be found out here.
             backlog: Where the calls come from; what had no room is added to its losses.
             notices: For the notice to the user that the disk is full.
+            is_first: This process has made the trace.
 
         Raises:
             OSError: It cannot be created, or the disk has no room for its first record; nothing is left of it.
@@ -88,7 +90,7 @@ class Journal:
         self._reported: dict[str, int] = {}
         self._next_report = 0.0
         self._report_interval = _FIRST_REPORT
-        self._ledger = Ledger(folder, limits.budget)
+        self._ledger = Ledger(folder, limits.budget, is_first)
         try:
             self._segments = LogSegments(log_path(folder, self._ledger.process), limits.segment)
         except OSError:

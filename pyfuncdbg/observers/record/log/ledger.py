@@ -30,8 +30,8 @@ class Ledger:
 
     __slots__ = ('_file', '_folder', '_granted', '_largest_size', 'balance', 'full', 'limit', 'process', 'spent', 'total')
 
-    def __init__(self, path: Path, total: int) -> None:
-        """Join the trace at `path`, which may take `total` bytes on disk.
+    def __init__(self, path: Path, total: int, is_first: bool) -> None:
+        """Join the trace at `path`, which may take `total` bytes on disk; `is_first` is the process that has made it.
 
         Raises:
             OSError: The ledger cannot be opened.
@@ -44,8 +44,8 @@ class Ledger:
         self.balance = self.full = self.spent = self.process = 0
         with self._locked() as (spent, processes):
             self.spent = spent
-            self.process = processes + 1
-            self._store(spent, self.process)
+            self.process = 1 if is_first else processes + 1
+            self._store(spent, max(processes, self.process))
 
     def watch_disk(self, largest_size: Callable[[], tuple[int, int]]) -> None:
         """Grant no more from now on than this process's log may grow to.

@@ -12,8 +12,9 @@ import struct
 import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pyfuncdbg.errors import NoRoomError, NotATraceError, TraceError
 from pyfuncdbg.observers.record.log.descriptor import open_regular
@@ -27,6 +28,7 @@ PACKED = '.pfz'
 """Suffix of a packed trace."""
 LEDGER_CONTENT = struct.Struct('<QQ')
 """Bytes granted, processes joined."""
+SMALLEST_BUDGET = 64 << 10
 _LARGEST_MANIFEST = 64 << 10
 _FORMAT = 'pyfuncdbg trace'
 _LATEST = 253_402_300_800.0
@@ -42,21 +44,37 @@ class Manifest:
         version: Format version.
         created: Unix time, seconds; all times in the trace count from here.
         budget: Bytes.
+        options: Of the recorders of its processes.
     """
 
     id: str
     version: int
     created: float
     budget: int
+    options: dict[str, Any] = field(default_factory=dict)
 
 
-def create(path: Path, budget: int, created: float | None = None) -> bool:
-    """Make a new trace; on failure nothing is left behind.
+def check_budget(budget: int) -> None:
+    """Refuse a budget in which there is no room for a call.
+
+    Args:
+        budget: Bytes of a trace.
+
+    Raises:
+        TraceError: It is too small.
+    """
+    if budget < SMALLEST_BUDGET:
+        raise TraceError(f'a budget of {budget} bytes is too small to record anything; give at least {SMALLEST_BUDGET}')
+
+
+def create(path: Path, budget: int, created: float | None = None, options: dict[str, Any] | None = None) -> bool:
+    """Make a new trace, whose first process is this one; on failure nothing is left behind.
 
     Args:
         path: The folder; it may exist and be empty.
         budget: Bytes.
         created: Unix time from which its times count; by default now.
+        options: Of the recorders of the processes that follow.
 
     Returns:
         Whether the folder was made too.
@@ -74,10 +92,10 @@ def create(path: Path, budget: int, created: float | None = None) -> bool:
             raise TraceError(f'{path}: is a folder with other files in it; give a path that does not exist yet')
         try:
             with open(path / LEDGER, 'xb', buffering=0) as ledger:      # another program may create it at the same time
-                ledger.write(LEDGER_CONTENT.pack(0, 0))
+                ledger.write(LEDGER_CONTENT.pack(0, 1))
             _write_atomically(path / MANIFEST, json.dumps({
                 'format': _FORMAT, 'version': VERSION, 'id': uuid.uuid4().hex,
-                'created': time.time() if created is None else created, 'budget': budget}))
+                'created': time.time() if created is None else created, 'budget': budget, 'options': options or {}}))
         except FileExistsError:
             raise path_taken_error(path) from None
         except OSError:
@@ -270,7 +288,8 @@ def read_manifest(path: Path) -> Manifest:
         budget = int(fields['budget'])
         if not 0 <= budget < 1 << 63:
             raise ValueError('its budget is out of range')
-        return Manifest(str(fields['id'])[:64], version, created, budget)
+        options = fields.get('options')
+        return Manifest(str(fields['id'])[:64], version, created, budget, options if isinstance(options, dict) else {})
     except OSError as error:
         raise TraceError(f'{path / MANIFEST}: cannot be read: {error.strerror}') from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import stat
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pyfuncdbg.errors import NotATraceError, TraceError
 from pyfuncdbg.observers.record.log.log_names import is_draft, is_log
@@ -22,6 +22,7 @@ from pyfuncdbg.observers.record.log.trace_folder import (
     read_manifest,
     recording_process,
 )
+from pyfuncdbg.observers.record.processes.followed_process import LIST
 
 _OLD_INDEXES = tuple('index.sqlite' + end for end in ('', '-journal', '-wal', '-shm'))
 """Files that traces of older versions have."""
@@ -32,14 +33,15 @@ Exist = Literal['error', 'number', 'replace']
 EXIST: tuple[Exist, ...] = get_args(Exist)
 
 
-def create_trace(path: Path, exist: Exist, budget: int, created: float | None = None) -> tuple[Path, bool]:
+def create_trace(path: Path, exist: Exist, budget: int, created: float | None = None,
+                 options: dict[str, Any] | None = None) -> tuple[Path, bool]:
     """Make a new trace.
 
     Args:
         path: The folder.
         exist: What to do if it exists; see `Recorder`.
         budget: Bytes.
-        created: See `trace_folder.create`.
+        created, options: See `trace_folder.create`.
 
     Returns:
         Where it is, and whether its folder was made too.
@@ -51,10 +53,10 @@ def create_trace(path: Path, exist: Exist, budget: int, created: float | None = 
     if exist == 'replace' and (path / MANIFEST).exists():
         remove_trace(path)
     if exist != 'number':
-        return path, create(path, budget, created)
+        return path, create(path, budget, created, options)
     free = free_path(path)
     try:
-        create(free, budget, created)
+        create(free, budget, created, options)
     except TraceError:
         with contextlib.suppress(OSError):      # it was never made
             free.rmdir()
@@ -163,7 +165,7 @@ def _check(path: Path, folder: int, names: list[str]) -> None:
     Raises:
         TraceError: It is one of these.
     """
-    ours = {MANIFEST, draft_path(path / MANIFEST).name, LEDGER, *_OLD_INDEXES}
+    ours = {MANIFEST, draft_path(path / MANIFEST).name, LEDGER, LIST, *_OLD_INDEXES}
     others = [name for name in names if not ((name in ours or is_log(name) or is_draft(name)) and
                                              stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode))]
     if others:

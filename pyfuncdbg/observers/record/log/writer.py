@@ -38,7 +38,7 @@ class Writer:
     """Writer of one log. Every method may be called from any thread; one works at a time."""
 
     def __init__(self, folder: Path, limits: LogLimits, backlog: Backlog, snapshots: Snapshots, facts: dict[str, Any],
-                 notices: Notices, on_failure: Callable[[], None]) -> None:
+                 notices: Notices, on_failure: Callable[[], None], is_first: bool = True) -> None:
         """Create the log.
 
         Args:
@@ -49,6 +49,7 @@ class Writer:
             facts: What the process record says beyond what can be found out here.
             notices: For notices to the user of what could not be written.
             on_failure: Called once when the log cannot be written any more.
+            is_first: This process has made the trace.
 
         Raises:
             OSError: It cannot be created.
@@ -67,7 +68,7 @@ class Writer:
         self._worker: BareThread | None = None
         self._output_lengths: dict[int, int] = {}
         self._segment = 0
-        self._journal = Journal(folder, limits, facts, backlog, notices)
+        self._journal = Journal(folder, limits, facts, backlog, notices, is_first)
         backlog.pressure.busy, backlog.pressure.progress = self._is_busy, lambda: self._journal.progress
 
     @property

@@ -20,6 +20,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import notice
 from pyfuncdbg.observers.record.dtypes import dtype_name
+from pyfuncdbg.observers.record.processes.followed_process import own_environment
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.exports.generated_code import sentence
 from pyfuncdbg.ui.commands.exports.input_reduction import SECONDS, least_inputs
@@ -94,7 +95,8 @@ def _answer_of_process(folder: Path, values: CaseValues, failure: str) -> dict[s
     root = str(Path(__file__).parents[4])
     try:
         process = subprocess.run([sys.executable, '-c', _BOOT, root, str(folder)], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=_PATIENCE, check=False)
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=_PATIENCE, check=False,
+                                 env=own_environment())
     except subprocess.TimeoutExpired:
         name = sentence(function.expression, 60)
         raise CommandError(f'--shrink: calls of {name} did not return in {_PATIENCE} s') from None

@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from pyfuncdbg.ui.commands.programs.flight_options import FlightOptions, flight_
 from pyfuncdbg.ui.commands.programs.recording_options import recording_options
 from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
 
+_DEBUGGER = 'pyfuncdbg.observers.debug.debugger'
 _SHOW = ('import os, sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
          'code = main(["show", sys.argv[2]]); sys.stdout.flush(); '
          'os._exit(code)')                      # without the threads and exit handlers of a `sitecustomize`
@@ -69,7 +71,9 @@ def install_signal() -> None:
     Raises:
         TraceError: The program has a handler of its own for the signal.
     """
+    from pyfuncdbg.hooks import delayed_start
     from pyfuncdbg.observers.record.recording_switch import SignalSwitch
+    delayed_start.begin()
     atexit.register(SignalSwitch().end)
 
 
@@ -91,14 +95,16 @@ def give_up(path: Path) -> None:
         path.rmdir()
 
 
-def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspected: bool = False, **options: Any) -> None:
-    """Record every wrapped call of this process until the interpreter's exit.
+def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspected: bool = False, children: bool = True,
+          **options: Any) -> None:
+    """Record every wrapped call of this process, and of those that it starts, until the interpreter's exit.
 
     Args:
         path: Folder of the trace, to be made.
         argv: The program's `sys.argv`, which it gets now: the trace says what was run.
         draws_report: Whether to draw the report at the exit.
         inspected: Whether the inspector shows the trace: without one, it raises.
+        children: Whether processes that start afresh are recorded too.
         **options: As for `Recorder`.
 
     On a full disk the program runs unrecorded, and a line says so.
@@ -107,12 +113,12 @@ def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspect
         TraceError: The trace cannot be made there, or an option is not valid.
     """
     from pyfuncdbg.hooks.notice import say
-    from pyfuncdbg.observers.record.recorder import Recorder
-    from pyfuncdbg.observers.record.records import UNCAUGHT
+    from pyfuncdbg.ui.commands.programs.empty_report import write_empty_report
+    from pyfuncdbg.ui.commands.programs.program_recording import ProgramRecording
     sys.argv = list(argv)
-    recorder = Recorder(path, **options)
+    folder, environment, started = _current_folder(), dict(os.environ), time.time()
     try:
-        recorder.start()
+        recording = ProgramRecording(path, argv, options, at_once=inspected or _DEBUGGER in sys.modules, children=children)
     except NoRoomError as error:
         if inspected:
             raise
@@ -121,16 +127,15 @@ def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspect
         await_imports()
         return
     await_imports()
-    owner = os.getpid() if draws_report else 0        # 0 is no process
-    folder, environment = _current_folder(), dict(os.environ)
 
     def finish() -> None:
-        if error := uncaught():
-            recorder.note(UNCAUGHT, {'error': error})
-        recorder.stop()
         # A forked child that ends the usual way comes here too.
-        if os.getpid() == owner and not recorder.gone:
-            draw_report(path, folder, environment)
+        error = uncaught()
+        if recording.finish(error) and draws_report:
+            if recording.is_empty:
+                write_empty_report(path, time.time() - started, error)
+            else:
+                draw_report(path, folder, environment)
 
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)

@@ -14,6 +14,7 @@ from importlib.machinery import PathFinder
 
 from pyfuncdbg.hooks.own_process import without_debugger
 from pyfuncdbg.hooks.search_path import is_standard
+from pyfuncdbg.observers.record.processes.followed_process import own_environment
 from pyfuncdbg.ui.commands.programs.own_imports import COMPILED, find, is_same
 
 _PACKAGE = __name__.partition('.')[0]
@@ -106,7 +107,7 @@ def _ask_interpreter() -> frozenset[str] | None:
         try:
             flags = _flags()
             with without_debugger():
-                number = os.posix_spawn(sys.executable or '', [sys.executable, *flags, _LIST], os.environ,
+                number = os.posix_spawn(sys.executable or '', [sys.executable, *flags, _LIST], own_environment(),
                                         file_actions=files)
         finally:
             os.close(child_end)

@@ -18,8 +18,8 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from pyfuncdbg.hooks.call import Kind
+from pyfuncdbg.hooks.import_watch import ImportWatch
 from pyfuncdbg.hosts import FRAMEWORKS, await_imports
-from pyfuncdbg.hosts.framework_import import ImportWatch
 from pyfuncdbg.hosts.interception.framework import Framework
 from pyfuncdbg.hosts.interception.result_source import GET_NEXT, Leaves, session_fetches
 from pyfuncdbg.hosts.numpy.ops.data.parallel import THREAD as DATA_THREAD

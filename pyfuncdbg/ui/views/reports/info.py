@@ -11,6 +11,7 @@ from pyfuncdbg.observers.record.trace_info import Pause, TraceInfo, Trip
 from pyfuncdbg.ui.views.calls.output import dropped_line
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.reports.process_tree import process_tree
 from pyfuncdbg.ui.views.units import count, date, seconds, size, with_retries
 
 
@@ -43,7 +44,11 @@ def info_view(info: TraceInfo) -> Page:
     running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
     grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))
     pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
-    grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none'))
+    if len(info.tree) > 1:
+        grid.add_row('processes', Text(f'{len(info.tree)}, recorded: {len(info.processes)}'))
+        grid.add_row('', process_tree(info.tree))
+    else:
+        grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none recorded'))
     calls = with_retries(count(info.calls, 'call'), info.retries[0])
     grid.add_row('holds', Text(f'{run_counts(info)}, {calls} at {count(info.sites, "site")}'))
     budget = f' of {size(info.budget)}' if info.budget else ''

@@ -1,22 +1,25 @@
-"""Import hook that reports the import of a framework, without importing it.
+"""Import hook that reports the import of a module, without importing it.
 
-A finder in `sys.meta_path` until the framework is imported; it finds nothing itself. Runs on the thread that imports.
+A finder in `sys.meta_path` until the module is imported; it finds nothing itself. Runs on the thread that imports. Also
+loaded by processes that start, and never load the rest of this package: imports nothing that takes time.
 """
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False                           # `typing` takes longer to load than this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
 
 
 class ImportWatch:
-    """Finder that calls a function when a package has been imported.
+    """Finder that calls a function when a module has been imported.
 
     Args:
-        name: Of the package.
+        name: Of the module.
         callback: Called once, on the importing thread, after the whole import.
     """
 
@@ -34,12 +37,21 @@ class ImportWatch:
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The other finders' answer, with a loader that reports the import. Called by the import system."""
+        """The other finders' answer, with a loader that reports the import. Called by the import system.
+
+        Args:
+            name, path, target: As the import system's finders have them.
+
+        Returns:
+            None for any other module.
+        """
         if name != self._name or self._is_searching:
             return None
         self._is_searching = True
         try:
-            spec = importlib.util.find_spec(name)
+            found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path)
+                     if finder is not self and hasattr(finder, 'find_spec'))
+            spec = next((spec for spec in found if spec is not None), None)
         finally:
             self._is_searching = False
         if spec is not None and spec.loader is not None and hasattr(spec.loader, 'exec_module'):
@@ -47,13 +59,13 @@ class ImportWatch:
         return spec
 
     def on_loaded(self) -> None:
-        """The package has been imported."""
+        """The module has been imported."""
         self.remove()
         self._callback()
 
 
 class _Loader:
-    """The package's own loader, which reports the end of the import. The module never shows it."""
+    """The module's own loader, which reports the end of the import. The module never shows it."""
 
     def __init__(self, loader: Any, watch: ImportWatch) -> None:
         self._loader = loader

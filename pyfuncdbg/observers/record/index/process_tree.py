@@ -1,0 +1,123 @@
+"""The processes of a recorded program, read from the list in its trace: who started whom, and how each ended.
+
+The list is data of other processes, and may hold anything. Any thread.
+"""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pyfuncdbg.observers.record.log.descriptor import open_regular
+from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST
+
+_MOST = 10_000
+_LONGEST = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramProcess:
+    """One process of a program.
+
+    Attributes:
+        pid, parent: Its process id, and that of the process that started it.
+        host: The machine.
+        command: The program and its arguments; of a forked process those of its parent.
+        started: Unix time, seconds.
+        is_forked: It is a copy of its parent.
+        ended: Unix time; None if it did not say that it ends: it runs, was killed, or left by `os._exit`.
+        error: The exception that ended it, '' for none.
+        executed: It has become another program, by `os.execv`, which is a later entry of the same id.
+        unrecorded: Why calls in it were not recorded, '' where they were, or none was made.
+        ranks: Environment variables that say which of many processes it is.
+        log: Number of its log in the trace; 0 where it has none.
+        python: The version of Python that ran it.
+    """
+
+    pid: int
+    parent: int
+    host: str
+    command: tuple[str, ...]
+    started: float
+    is_forked: bool = False
+    ended: float | None = None
+    error: str = ''
+    executed: bool = False
+    unrecorded: str = ''
+    ranks: tuple[tuple[str, str], ...] = ()
+    log: int = 0
+    python: str = ''
+
+
+def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tuple[ProgramProcess, ...]:
+    """Read the list of a trace.
+
+    Args:
+        folder: Of the trace.
+        logs: Process id and machine of each log, by its number.
+
+    Returns:
+        In order of their start; none of a trace that has no list. Lines that make no sense are passed over.
+    """
+    found: list[ProgramProcess] = []
+    newest: dict[tuple[str, int], int] = {}
+    for fields in process_lines(folder):
+        pid, at, event = fields.get('pid'), fields.get('at'), fields.get('event')
+        if type(pid) is not int or (event == 'begin' and len(found) >= _MOST):
+            continue
+        if event == 'begin' and (process := _process(pid, fields)) is not None:
+            place = newest.get((process.host, pid))
+            if place is not None and found[place].ended is None and not process.is_forked:
+                found[place] = replace(found[place], executed=True)
+            newest[process.host, pid] = len(found)
+            found.append(process)
+            continue
+        place = next((newest[key] for key in reversed(newest) if key[1] == pid), None)
+        if place is not None and event == 'end' and isinstance(at, float | int):
+            found[place] = replace(found[place], ended=float(at), error=_text(fields.get('error')))
+        elif place is not None and event == 'unrecorded':
+            found[place] = replace(found[place], unrecorded=_text(fields.get('why')))
+    for number, (pid, host) in sorted(logs.items()):
+        place = next((at for at, one in enumerate(found) if one.pid == pid and one.host == host and not one.log), None)
+        if place is not None:
+            found[place] = replace(found[place], log=number)
+    return tuple(found)
+
+
+def process_lines(folder: Path) -> Iterator[dict[str, Any]]:
+    """The lines of the list that are whole.
+
+    Args:
+        folder: Of the trace.
+
+    Yields:
+        Their content, of strings, numbers, lists and mappings.
+    """
+    try:
+        with open(open_regular(folder / LIST), 'rb') as file:
+            content = file.read(LARGEST + (1 << 20))
+    except OSError:
+        return
+    for line in content.split(b'\n'):
+        try:
+            fields = json.loads(line) if line else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(fields, dict):
+            yield fields
+
+
+def _process(pid: int, fields: Mapping[str, Any]) -> ProgramProcess | None:
+    parent, at, command, ranks = (fields.get(name) for name in ('parent', 'at', 'command', 'ranks'))
+    if type(parent) is not int or not isinstance(at, float | int) or not isinstance(command, list):
+        return None
+    variables = [(str(name), _text(value)) for name, value in ranks.items()] if isinstance(ranks, dict) else []
+    return ProgramProcess(pid, parent, _text(fields.get('host')), tuple(map(_text, command)), float(at),
+                          bool(fields.get('fork')), ranks=tuple(variables),
+                          python=_text(fields.get('python'))[:40])
+
+
+def _text(value: object) -> str:
+    return str(value)[:_LONGEST] if isinstance(value, str) else ''

@@ -1,0 +1,260 @@
+"""One process of a recorded program: it is listed in the trace, and so are the processes that it starts.
+
+Loaded by every Python process that the program starts, on its main thread, before the program's own code. Most never have
+anything to record, so it imports what a starting interpreter has, and nothing of this package.
+"""
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+from _json import encode_basestring_ascii  # `json` takes longer to load than this
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from pyfuncdbg.hooks.import_watch import ImportWatch
+
+VARIABLE = 'PYFUNCDBG_FOLLOW'
+"""Environment variable of the processes that are followed: 'ID:MODULES:VARIABLES:FOLDER'."""
+STARTUP = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))),
+                       'ui', 'commands', 'programs', 'startup')
+"""A folder for PYTHONPATH: its `sitecustomize` calls `follow`."""
+LIST = 'processes'
+"""The file in the trace: a line of JSON for each beginning and each end."""
+LARGEST = 4 << 20
+"""Bytes of it, about: a program may start processes without end."""
+_RANKS = ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'SLURM_PROCID', 'SLURM_LOCALID', 'SLURM_NTASKS',
+         'OMPI_COMM_WORLD_RANK', 'OMPI_COMM_WORLD_LOCAL_RANK', 'OMPI_COMM_WORLD_SIZE', 'PMI_RANK', 'PMI_SIZE', 'PMIX_RANK',
+         'RAY_JOB_ID', 'DASK_WORKER_NAME')
+"""Environment variables of launchers that tell a process which of many it is."""
+_MOST_WORDS, _LONGEST = 100, 1000
+_NOT_LISTED = 'multiprocessing.resource_tracker'
+"""A process of the standard library's own, which runs nothing of the program."""
+
+
+class FollowedProcess:
+    """This process and the trace it belongs to; the same object in each forked child.
+
+    Args:
+        folder: Of the trace.
+        ranks: Environment variables that tell a process which of many it is, beside those of launchers.
+    """
+
+    def __init__(self, folder: str, ranks: Iterable[str] = ()) -> None:
+        self.folder = folder
+        self._ranks = *_RANKS, *ranks
+        self._ended = 0
+
+    def begin(self, command: Sequence[str], watch: type[ImportWatch]) -> None:
+        """Add this process to the list, and its forked children and its end when they come.
+
+        Args:
+            command: The program and its arguments.
+            watch: Class of the import hooks.
+        """
+        self._list_beginning(command, is_fork=False)
+        atexit.register(self.end)
+        watch('multiprocessing.util', self.await_multiprocessing).install()
+        watch('multiprocessing.pool', _commit_results_of_pools).install()
+        if hasattr(os, 'register_at_fork'):
+            os.register_at_fork(after_in_child=lambda: self._after_fork(command))
+
+    def await_multiprocessing(self) -> None:
+        """Children of multiprocessing end with `os._exit`, after their own finalizers."""
+        util = sys.modules.get('multiprocessing.util')
+        if util is not None:
+            util.register_after_fork(self, _end_with_finalizers)
+
+    def end(self, error: str | None = None) -> None:
+        """Add the end of this process to the list, once.
+
+        Args:
+            error: The exception that ended it, '' for none; by default the one that the interpreter has shown.
+        """
+        if self._ended != os.getpid():
+            self._ended = os.getpid()
+            self.append({'event': 'end', 'pid': os.getpid(), 'at': time.time(),
+                         'error': _shown_error() if error is None else error})
+
+    def append(self, fields: Mapping[str, object]) -> None:
+        """Append a line to the list; nothing is said where that fails.
+
+        Args:
+            fields: Of strings, numbers, and lists and mappings of strings.
+        """
+        line = '\n' + _json(fields) + '\n'      # one torn line of a process that was killed spoils no other
+        try:
+            number = os.open(os.path.join(self.folder, LIST), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+                             | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        except OSError:
+            return
+        try:
+            if os.fstat(number).st_size < LARGEST:
+                os.write(number, line.encode('ascii'))
+        except OSError:
+            pass
+        finally:
+            os.close(number)
+
+    def _list_beginning(self, command: Sequence[str], is_fork: bool) -> None:
+        self.append({'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(),
+                     'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'fork': int(is_fork),
+                     'host': os.uname().nodename, 'python': sys.version.partition(' ')[0],
+                     'ranks': {name: os.environ[name][:_LONGEST] for name in self._ranks if name in os.environ}})
+
+    def _after_fork(self, command: Sequence[str]) -> None:
+        self._list_beginning(command, is_fork=True)
+        self.await_multiprocessing()
+
+
+def offer(folder: str, trace: str, modules: Iterable[str], ranks: Sequence[str], command: Sequence[str],
+          watch: type[ImportWatch], children: bool = True) -> FollowedProcess:
+    """List this process as the first of a program, and let those that it starts follow.
+
+    Args:
+        folder: Of the trace, an absolute path.
+        trace: Its id.
+        modules: A process has something to record when it imports one of these.
+        ranks: As of `FollowedProcess`.
+        command: The program and its arguments.
+        watch: Class of the import hooks.
+        children: Whether processes that start afresh are followed, too.
+
+    Returns:
+        This process's part.
+    """
+    process = FollowedProcess(folder, ranks)
+    process.begin(command, watch)
+    process.await_multiprocessing()
+    if children:
+        os.environ[VARIABLE] = f'{trace}:{",".join(modules)}:{",".join(ranks)}:{folder}'
+        before = os.environ.get('PYTHONPATH', '')
+        if STARTUP not in before.split(os.pathsep):
+            os.environ['PYTHONPATH'] = STARTUP + (os.pathsep + before if before else '')
+    return process
+
+
+def own_environment() -> dict[str, str]:
+    """The environment for a process of ours, which is no part of the program: as it would be without us."""
+    variables = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    folders = variables.get('PYTHONPATH', '').split(os.pathsep)
+    if STARTUP in folders:
+        folders.remove(STARTUP)
+        variables['PYTHONPATH'] = os.pathsep.join(folders)
+        if not folders:
+            del variables['PYTHONPATH']
+    return variables
+
+
+def follow(watch: type[ImportWatch], record: Callable[[FollowedProcess, str], None]) -> None:
+    """Make this process, which starts, a part of the program whose trace the environment names.
+
+    Args:
+        watch: Class of the import hooks.
+        record: Called once, with the module that was imported, when the process may have something to record.
+    """
+    trace, _, rest = os.environ.get(VARIABLE, '').partition(':')
+    modules, _, rest = rest.partition(':')
+    ranks, _, folder = rest.partition(':')
+    command = list(sys.orig_argv)
+    if not _is_ours(folder, trace) or any(_NOT_LISTED in word for word in command[1:4]):
+        return
+    process = FollowedProcess(folder, [name for name in ranks.split(',') if name])
+    process.begin(command, watch)
+    watches: list[ImportWatch] = []
+
+    def begin(module: str) -> None:
+        waiting, watches[:] = list(watches), []
+        for one in waiting:
+            one.remove()
+        if waiting:
+            try:
+                record(process, module)
+            except Exception as error:          # a library of ours that this Python has not: the program goes on
+                process.append({'event': 'unrecorded', 'pid': os.getpid(), 'why': f'{type(error).__name__}: {error}'})
+
+    for name in modules.split(','):
+        one = watch(name, lambda name=name: begin(name))  # type: ignore[misc]
+        watches.append(one)
+        one.install()
+    for name in [name for name in modules.split(',') if name in sys.modules][:1]:      # by a `.pth` file
+        begin(name)
+
+
+def _is_ours(folder: str, trace: str) -> bool:
+    """Whether this is the folder of that trace, and the user's who runs this process."""
+    user = os.geteuid()
+    if not trace or not os.path.isabs(folder) or os.getuid() != user or os.getgid() != os.getegid():
+        return False
+    try:
+        if os.lstat(folder).st_uid != user:
+            return False
+        number = os.open(os.path.join(folder, 'manifest.json'), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.fstat(number).st_uid == user and f'"{trace}"'.encode() in os.read(number, 64 << 10)
+    except OSError:
+        return False
+    finally:
+        os.close(number)
+
+
+def _end_with_finalizers(process: FollowedProcess) -> None:
+    sys.modules['multiprocessing.util'].Finalize(None, process.end, exitpriority=-200)
+
+
+class _ResultQueue:
+    """The queue of a pool's results: a worker may be killed when the last one is taken, so its log is written before."""
+
+    def __init__(self, queue: Any) -> None:
+        self._queue = queue
+
+    def put(self, result: object) -> None:
+        commit_points = sys.modules.get('pyfuncdbg.hooks.commit_points')
+        if commit_points is not None:           # there may be something to write
+            commit_points.reach(True)
+        self._queue.put(result)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._queue, name)
+
+
+def _commit_results_of_pools() -> None:
+    """Let the workers of `multiprocessing.Pool`, which kills them when it ends, lose no call whose result it has."""
+    pool = sys.modules['multiprocessing.pool']
+    worker = pool.worker
+
+    def committing_worker(inqueue: Any, outqueue: Any, *args: Any, **kwargs: Any) -> None:
+        worker(inqueue, _ResultQueue(outqueue), *args, **kwargs)
+
+    for name in ('__module__', '__name__', '__qualname__'):     # by which the new process finds it
+        setattr(committing_worker, name, getattr(worker, name))
+    pool.worker = committing_worker
+
+
+def _shown_error() -> str:
+    """The exception with which the interpreter ends, as one line; '' for none."""
+    error = getattr(sys, 'last_value', None)
+    if not isinstance(error, BaseException):
+        return ''
+    try:
+        text = str(error)
+    except BaseException:                       # the program's own `__str__` may raise anything
+        text = ''
+    return f'{type(error).__name__}: {text[:_LONGEST]}'.partition('\n')[0]
+
+
+def _json(value: object) -> str:
+    if isinstance(value, str):
+        text: str = encode_basestring_ascii(value)
+        return text
+    if isinstance(value, dict):
+        return '{' + ','.join([f'{_json(key)}:{_json(one)}' for key, one in value.items()]) + '}'
+    if isinstance(value, list):
+        return '[' + ','.join(map(_json, value)) + ']'
+    return repr(value)

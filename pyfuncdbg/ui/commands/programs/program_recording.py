@@ -1,0 +1,117 @@
+"""Recording of a program by `pyfuncdbg run`: its trace is made before the program, its recorder when that has work.
+
+A recorder takes longer to load than a short program to run, NumPy most of it. Called on the program's main thread, and
+where it first imports a framework.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.errors import TraceError
+from pyfuncdbg.hooks import delayed_start
+from pyfuncdbg.hooks.import_watch import ImportWatch
+from pyfuncdbg.hosts import FRAMEWORKS
+from pyfuncdbg.observers.record.log import trace_folder
+from pyfuncdbg.observers.record.log.log_names import logs
+from pyfuncdbg.observers.record.log.trace_folders import create_trace
+from pyfuncdbg.observers.record.processes.followed_process import FollowedProcess, offer
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.record.recorder import Recorder
+
+BUDGET = 256 << 20
+_CHECKED_HERE = {'budget', 'ops'}
+"""Options of a recorder that need no recorder to be checked."""
+
+
+class ProgramRecording:
+    """The trace of a program, and this process's part in it.
+
+    Attributes:
+        path: The folder, absolute.
+        recorder: None before there is something to record.
+    """
+
+    def __init__(self, path: Path, argv: Iterable[str], options: Mapping[str, Any], *, at_once: bool,
+                 children: bool) -> None:
+        """Make the trace.
+
+        Args:
+            path: Its folder.
+            argv: The program and its arguments.
+            options: As for `Recorder`.
+            at_once: Record from now on: somebody looks on.
+            children: Follow the processes that the program starts.
+
+        Raises:
+            NoRoomError: The disk is full.
+            TraceError: The trace cannot be made there, or an option is not valid.
+        """
+        self.recorder: Recorder | None = None
+        self._options = dict(options)
+        self._owner = os.getpid()
+        budget = self._options.setdefault('budget', BUDGET)
+        trace_folder.check_budget(budget)
+        if self._options.keys() - _CHECKED_HERE:
+            self._make_recorder(path)
+        self.path, self._is_new = create_trace(path, 'error', budget, options=self._options)
+        self.path = self.path.resolve()
+        self._identity = trace_folder.identity(self.path)
+        delayed_start.delay(self._start)
+        try:
+            if at_once:
+                self._record()
+        except OSError as error:
+            trace_folder.remove(self.path, self._is_new)
+            raise trace_folder.cannot_record_error(self.path, error) from error
+        self._process: FollowedProcess = offer(str(self.path), trace_folder.read_manifest(self.path).id,
+                                         [*FRAMEWORKS, __name__.partition('.')[0]],
+                                               [name for framework in FRAMEWORKS.values()
+                                                for name in framework.rank_variables], list(argv), ImportWatch, children)
+
+    def _make_recorder(self, path: Path) -> Recorder:
+        from pyfuncdbg.observers.record.recorder import Recorder
+        return Recorder(path, **self._options)
+
+    def _record(self) -> None:
+        self.recorder = self._make_recorder(self.path).join(self._identity, is_first=os.getpid() == self._owner)
+
+    def _start(self) -> None:
+        """There is something to record now."""
+        if self.recorder is not None:
+            return
+        try:
+            self._record()
+        except OSError as error:                # a full disk, or the trace was removed meanwhile
+            from pyfuncdbg.hooks.notice import say
+            say(f'{trace_folder.cannot_record_error(self.path, error)}. The program runs unrecorded.')
+
+    def finish(self, error: str) -> bool:
+        """This process ends: close its log.
+
+        Args:
+            error: The exception that ended it, '' for none.
+
+        Returns:
+            Whether it is the one that was started, and the trace is still there, so that a report can be drawn.
+        """
+        gone = False
+        if self.recorder is not None:
+            from pyfuncdbg.observers.record.records import UNCAUGHT
+            if error:
+                self.recorder.note(UNCAUGHT, {'error': error})
+            self.recorder.stop()
+            gone = self.recorder.gone
+        self._process.end(error)
+        return os.getpid() == self._owner and not gone
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no process of the program had anything to record."""
+        try:
+            return self.recorder is None and not logs(self.path)
+        except TraceError:
+            return False

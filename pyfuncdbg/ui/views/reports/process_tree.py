@@ -1,0 +1,76 @@
+"""The processes of a program, each below the one that started it, with what is known of its end. Pure."""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from pyfuncdbg.observers.record.index.process_tree import ProgramProcess
+from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.views.units import count, seconds
+
+LISTED = 30
+_LONGEST_COMMAND = 60
+_DEEPEST = 8
+_SPAWN = 'from multiprocessing.spawn import spawn_main'
+_FORKSERVER = 'from multiprocessing.forkserver import main'
+
+
+def process_tree(processes: Sequence[ProgramProcess]) -> Text:
+    """The tree, a line for each process.
+
+    Args:
+        processes: In order of their start.
+
+    Returns:
+        '4711 train.py' and below it '  4712 a copy of it by fork, #2: ended after 1.2 s'.
+    """
+    lines = [Text.assemble('  ' * depth, f'{one.pid}  ', *_line(one)) for one, depth in _ordered(processes)[:LISTED]]
+    if len(processes) > LISTED:
+        lines.append(Text(f'and {count(len(processes) - LISTED, "process", "processes")} more', 'dim'))
+    return Text('\n').join(lines)
+
+
+def _ordered(processes: Sequence[ProgramProcess]) -> list[tuple[ProgramProcess, int]]:
+    """Each process behind the one that started it, with how deep it is."""
+    places = {(one.host, one.pid): place for place, one in enumerate(processes)}
+    below: dict[int, list[int]] = {}
+    for place, one in enumerate(processes):
+        parent = places.get((one.host, one.parent), -1)
+        below.setdefault(parent if parent < place else -1, []).append(place)
+    ordered: list[tuple[ProgramProcess, int]] = []
+    waiting = [(place, 0) for place in reversed(below.get(-1, []))]
+    while waiting:
+        place, depth = waiting.pop()
+        ordered.append((processes[place], min(depth, _DEEPEST)))
+        waiting += [(child, depth + 1) for child in reversed(below.get(place, []))]
+    return ordered
+
+
+def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
+    number = f'#{process.log} ' if process.log > 1 else ''
+    what: list[Text | tuple[str, str]] = [Text(one_line(_command(process), _LONGEST_COMMAND)), (f'  {number}', 'cyan')]
+    if process.unrecorded:
+        what.append((f'not recorded: {one_line(process.unrecorded, 200)}; ', 'yellow'))
+    if process.executed:
+        what.append(('became another program', 'dim'))
+    elif process.ended is None:
+        what.append(('no end: it runs, was killed, or left by os._exit', 'yellow'))
+    elif process.error:
+        what.append((f'{one_line(process.error, 100)} after {seconds(process.ended - process.started)}', 'red'))
+    else:
+        what.append((seconds(process.ended - process.started), 'dim'))
+    return what
+
+
+def _command(process: ProgramProcess) -> str:
+    """The command line in short: without the folder of the interpreter, and of those of the library what they are."""
+    if process.is_forked:
+        return 'fork'
+    words = list(process.command)
+    if any(_SPAWN in word for word in words):
+        return 'multiprocessing spawn'
+    if any(_FORKSERVER in word for word in words):
+        return 'multiprocessing forkserver'
+    return ' '.join([os.path.basename(word) if place == 0 else word for place, word in enumerate(words)])
