@@ -226,7 +226,7 @@ class _ResultQueue:
 
 def _commit_results_of_pools() -> None:
     """Let the workers of `multiprocessing.Pool`, which kills them when it ends, lose no call whose result it has."""
-    pool = sys.modules['multiprocessing.pool']
+    pool: Any = sys.modules['multiprocessing.pool']
     worker = pool.worker
 
     def committing_worker(inqueue: Any, outqueue: Any, *args: Any, **kwargs: Any) -> None:

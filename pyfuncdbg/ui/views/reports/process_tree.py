@@ -56,7 +56,7 @@ def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
     if process.executed:
         what.append(('became another program', 'dim'))
     elif process.ended is None:
-        what.append(('no end: it runs, was killed, or left by os._exit', 'yellow'))
+        what.append(('no end: it runs, was killed, or used os._exit', 'yellow'))
     elif process.error:
         what.append((f'{one_line(process.error, 100)} after {seconds(process.ended - process.started)}', 'red'))
     else:
