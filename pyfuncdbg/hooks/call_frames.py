@@ -21,8 +21,6 @@ _DEEPEST = 10
 _Function = TypeVar('_Function', bound=Callable[..., Any])
 STOP_REMARK = '_stop_remark'
 """Attribute of a site whose host has something to say at each stop in a call there: its text."""
-RUNNERS: set[CodeType] = set()
-"""Code that runs a whole program: its frames, and those outside of them, are no part of the program's stack."""
 
 
 @dataclass(frozen=True, slots=True)

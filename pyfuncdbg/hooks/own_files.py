@@ -22,6 +22,8 @@ _ELSEWHERE = re.compile(r'/pyfuncdbg/(hooks|hosts|observers|ui)/')
 """Our files where the program ran, which a trace from another machine names."""
 TYPED_CODE = '<pfd>'
 """File name of code that is typed at a stop."""
+RUNNERS: set[CodeType] = set()
+"""Code that runs a whole program: its frames, and those outside of them, are no part of the program's stack."""
 machinery_by_file: dict[str, bool] = {}
 """Answers of `is_machinery`, by file."""
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.errors import AttachError, nearest
-from pyfuncdbg.hooks import delayed_start, process_invitations
+from pyfuncdbg.hooks import process_invitations
 from pyfuncdbg.hooks.import_watch import ImportWatch
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
@@ -66,7 +66,6 @@ class Attachment:
             AttachError: It is of a version that is not supported, or not whole; it goes on as if nothing was asked.
         """
         if self._installed is None:
-            delayed_start.begin()
             framework = FRAMEWORKS[self.name]
             try:
                 self._installed = framework.load(framework.attachment)(examine=self._examine)

@@ -4,7 +4,6 @@ At top level it has what TensorFlow 2 has and, so that old programs run unchange
 """
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.hooks import delayed_start as _delayed_start
 from pyfuncdbg.hosts.numpy.graph.proto import versions as _versions
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.lazy_names import late
@@ -63,5 +62,4 @@ __getattr__, __dir__ = late(
 
 
 _publish(globals())
-_delayed_start.begin()
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyfuncdbg.hooks import source_map
-from pyfuncdbg.hooks.call_frames import RUNNERS
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
+from pyfuncdbg.hooks.own_files import RUNNERS
 from pyfuncdbg.hosts.interception.patching import Patches, undo
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.tensorflow.call_dispatch import CallDispatch

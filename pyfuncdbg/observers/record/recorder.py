@@ -24,6 +24,7 @@ from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.process_invitations import Invitation
+from pyfuncdbg.observers.record import delayed_recorder
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.installation import DEPTH, carry_on, forking_calls, install, uninstall
 from pyfuncdbg.observers.record.log import trace_folder
@@ -58,8 +59,9 @@ def recorders() -> tuple[Recorder, ...]:
     """The recorders that are on.
 
     Returns:
-        In order of starting.
+        In order of starting; one that waits for the first call begins.
     """
+    delayed_recorder.begin_all()
     return tuple(_on)
 
 

@@ -283,14 +283,14 @@ class Trace:
 
     def calls(self, *, kind: str | None = None, site: str | None = None, run: int | None = None, failed: bool | None = None,
               bad: bool | None = None, printed: bool | None = None, process: int | None = None,
-              changed: bool | None = None, limit: int | None = None, offset: int = 0, newest_first: bool = False,
-              sort: str | None = None) -> list[CallRecord]:
+              processes: tuple[int, ...] | None = None, changed: bool | None = None, limit: int | None = None,
+              offset: int = 0, newest_first: bool = False, sort: str | None = None) -> list[CallRecord]:
         """The calls that pass all filters. Runs count as calls only with `kind='run'`.
 
         Args:
             kind: 'python', 'op', 'gradient' or 'run'.
             site: Glob on node name, op type or function name.
-            run, process: Of this run, of this process.
+            run, process, processes: Of this run, of this process, of one of these.
             failed: Raised an exception, or not.
             bad: Some recorded input or output has a NaN or infinity, or none has.
             printed: Has output (prints, warnings, log records), or not.
@@ -306,7 +306,7 @@ class Trace:
             CommandError: No such kind or sort key.
         """
         check_sort(sort)
-        condition = CallFilter(kind, site, run, failed, bad, printed, process, changed)
+        condition = CallFilter(kind, site, run, failed, bad, printed, process, changed, processes)
 
         def ask() -> list[CallRecord]:
             rows = self._rows(condition, sort, newest_first)[max(offset, 0):]
@@ -679,7 +679,7 @@ class Trace:
         """The backward steps: which gradient call differentiates which call, and its gradients.
 
         Args:
-            run, process: Of this run, of this process.
+            run, process, processes: Of this run, of this process, of one of these.
 
         Returns:
             The steps.

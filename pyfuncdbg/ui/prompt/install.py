@@ -10,7 +10,7 @@ from functools import partial
 
 import pyfuncdbg.hosts  # noqa: F401  which frames are a framework's must be known
 from pyfuncdbg.errors import nearest
-from pyfuncdbg.hooks import delayed_start, process_invitations
+from pyfuncdbg.hooks import process_invitations
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.received_change import apply_change
@@ -45,7 +45,6 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Pen
         (_automatic.add if ui == 'auto' else _automatic.discard)(id(debugger))
     if debugger.broker.front_end_name == 'auto':
         debugger.broker.front_end_name = _preferred_front_end(configured=id(debugger) not in _automatic)
-    delayed_start.begin()                       # stops go into the trace
     installed = _installed.get(id(debugger))
     if installed is None:
         pending = PendingCommands()

@@ -11,8 +11,7 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.call_frames import RUNNERS
-from pyfuncdbg.hooks.own_files import is_own_file
+from pyfuncdbg.hooks.own_files import RUNNERS, is_own_file
 from pyfuncdbg.hosts.interception.exception_event import await_exception
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.raised_errors import RaisedErrors

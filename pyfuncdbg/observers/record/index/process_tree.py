@@ -5,13 +5,14 @@ The list is data of other processes, and may hold anything. Any thread.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.record.log.descriptor import open_regular
-from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST
+from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST, RANKS
 
 _MOST = 10_000
 _LONGEST = 2_000
@@ -50,6 +51,19 @@ class ProgramProcess:
     log: int = 0
     python: str = ''
 
+    @property
+    def label(self) -> str:
+        """Which of many processes it is: 'worker:3', 'rank:3', '' where nothing says so."""
+        variables = dict(self.ranks)
+        for name in [name for name in variables if name not in RANKS]:
+            try:
+                task = json.loads(variables[name])['task']
+                return f'{str(task["type"])[:40]}:{int(task["index"])}'
+            except (ValueError, TypeError, KeyError, RecursionError):
+                continue                        # another program's, or damaged
+        rank = next((value for name in RANKS if (value := variables.get(name, '')).isdecimal()), '')
+        return f'rank:{int(rank[:9])}' if rank else ''
+
 
 def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tuple[ProgramProcess, ...]:
     """Read the list of a trace.
@@ -77,6 +91,8 @@ def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tupl
         place = next((newest[key] for key in reversed(newest) if key[1] == pid), None)
         if place is not None and event == 'end' and isinstance(at, float | int):
             found[place] = replace(found[place], ended=float(at), error=_text(fields.get('error')))
+        elif place is not None and event == 'ranks':
+            found[place] = replace(found[place], ranks=_variables(fields.get('ranks')))
         elif place is not None and event == 'unrecorded':
             found[place] = replace(found[place], unrecorded=_text(fields.get('why')))
     for number, (pid, host) in sorted(logs.items()):
@@ -113,11 +129,39 @@ def _process(pid: int, fields: Mapping[str, Any]) -> ProgramProcess | None:
     parent, at, command, ranks = (fields.get(name) for name in ('parent', 'at', 'command', 'ranks'))
     if type(parent) is not int or not isinstance(at, float | int) or not isinstance(command, list):
         return None
-    variables = [(str(name), _text(value)) for name, value in ranks.items()] if isinstance(ranks, dict) else []
     return ProgramProcess(pid, parent, _text(fields.get('host')), tuple(map(_text, command)), float(at),
-                          bool(fields.get('fork')), ranks=tuple(variables),
+                          bool(fields.get('fork')), ranks=_variables(ranks),
                           python=_text(fields.get('python'))[:40])
 
 
 def _text(value: object) -> str:
     return str(value)[:_LONGEST] if isinstance(value, str) else ''
+
+
+def _variables(ranks: object) -> tuple[tuple[str, str], ...]:
+    return tuple([(str(name), _text(value)) for name, value in ranks.items()]) if isinstance(ranks, dict) else ()
+
+
+def processes_of(tree: Sequence[ProgramProcess], name: str) -> tuple[int, ...]:
+    """Find processes by what a user types.
+
+    Args:
+        tree: Of a program.
+        name: A number of a process in the trace, '#3', a process id, or a label: 'worker:3'; ':3' is that of any kind.
+
+    Returns:
+        Numbers of their logs.
+
+    Raises:
+        CommandError: There is none; the message names those that there are.
+    """
+    recorded = [one for one in tree if one.log]
+    number = int(name.removeprefix('#')) if name.removeprefix('#').isdecimal() else 0
+    found = [one for one in recorded if one.log == number] or [
+        one for one in recorded if one.pid == number or (one.label and (one.label == name or (
+            name.startswith(':') and one.label.endswith(name))))]
+    if not found:
+        names = dict.fromkeys(one.label or f'#{one.log}' for one in recorded)
+        raise CommandError(f'No recorded process is {name!r}; there are {", ".join([*names][:20]) or "none"}.'
+                           + nearest(name, names))
+    return tuple([one.log for one in found])

@@ -49,7 +49,7 @@ class CallFilter:
     Attributes:
         kind: 'python', 'op', 'gradient', or 'run': runs are calls only if asked for.
         site: Glob on node name, op type or function name.
-        run, process: Of this run, of this process.
+        run, process, processes: Of this run, of this process, of one of these.
         failed, bad, printed, changed: Raised or not; has a NaN or infinity or not; said something or not; wrote to an input
             or not.
 
@@ -65,6 +65,7 @@ class CallFilter:
     printed: bool | None = None
     process: int | None = None
     changed: bool | None = None
+    processes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind != 'run' and self.kind not in KINDS:
@@ -88,6 +89,8 @@ class CallFilter:
                           (CHANGED, self.changed)):
             if flag is not None:
                 rows = rows[(calls['flags'][rows] & bit != 0) == flag]
+        if self.processes is not None:
+            rows = rows[np.isin(calls['process'][rows], self.processes)]
         if self.process is not None:
             rows = rows[calls['process'][rows] == self.process]
         if self.site is not None or self.kind not in (None, 'run'):

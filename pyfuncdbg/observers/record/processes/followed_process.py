@@ -27,10 +27,8 @@ LIST = 'processes'
 """The file in the trace: a line of JSON for each beginning and each end."""
 LARGEST = 4 << 20
 """Bytes of it, about: a program may start processes without end."""
-_RANKS = ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'SLURM_PROCID', 'SLURM_LOCALID', 'SLURM_NTASKS',
-         'OMPI_COMM_WORLD_RANK', 'OMPI_COMM_WORLD_LOCAL_RANK', 'OMPI_COMM_WORLD_SIZE', 'PMI_RANK', 'PMI_SIZE', 'PMIX_RANK',
-         'RAY_JOB_ID', 'DASK_WORKER_NAME')
-"""Environment variables of launchers that tell a process which of many it is."""
+RANKS = 'RANK', 'OMPI_COMM_WORLD_RANK', 'PMIX_RANK', 'PMI_RANK', 'SLURM_PROCID'
+"""Environment variables by which launchers number processes, the nearest to the program first: torchrun, MPI, SLURM."""
 _MOST_WORDS, _LONGEST = 100, 1000
 _NOT_LISTED = 'multiprocessing.resource_tracker'
 """A process of the standard library's own, which runs nothing of the program."""
@@ -46,7 +44,8 @@ class FollowedProcess:
 
     def __init__(self, folder: str, ranks: Iterable[str] = ()) -> None:
         self.folder = folder
-        self._ranks = *_RANKS, *ranks
+        self._rank_variables = *RANKS, *ranks
+        self._ranks: dict[str, str] = {}
         self._ended = 0
 
     def begin(self, command: Sequence[str], watch: type[ImportWatch]) -> None:
@@ -63,6 +62,16 @@ class FollowedProcess:
         if hasattr(os, 'register_at_fork'):
             os.register_at_fork(after_in_child=lambda: self._after_fork(command))
 
+    def list_ranks(self) -> None:
+        """Say which of many processes this one is, if the program has set that itself since it began."""
+        known = self._ranks
+        if self._ranks_now() != known:
+            self.append({'event': 'ranks', 'pid': os.getpid(), 'ranks': self._ranks})
+
+    def _ranks_now(self) -> dict[str, str]:
+        self._ranks = {name: os.environ[name][:_LONGEST] for name in self._rank_variables if name in os.environ}
+        return self._ranks
+
     def await_multiprocessing(self) -> None:
         """Children of multiprocessing end with `os._exit`, after their own finalizers."""
         util = sys.modules.get('multiprocessing.util')
@@ -77,6 +86,7 @@ class FollowedProcess:
         """
         if self._ended != os.getpid():
             self._ended = os.getpid()
+            self.list_ranks()
             self.append({'event': 'end', 'pid': os.getpid(), 'at': time.time(),
                          'error': _shown_error() if error is None else error})
 
@@ -104,7 +114,7 @@ class FollowedProcess:
         self.append({'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(),
                      'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'fork': int(is_fork),
                      'host': os.uname().nodename, 'python': sys.version.partition(' ')[0],
-                     'ranks': {name: os.environ[name][:_LONGEST] for name in self._ranks if name in os.environ}})
+                     'ranks': self._ranks_now()})
 
     def _after_fork(self, command: Sequence[str]) -> None:
         self._list_beginning(command, is_fork=True)

@@ -18,6 +18,7 @@ from pyfuncdbg.observers.record.log.descriptor import open_regular
 from pyfuncdbg.observers.record.log.log_file import LogReader
 from pyfuncdbg.observers.record.log.log_names import is_log, logs
 from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, MANIFEST, read_manifest
+from pyfuncdbg.observers.record.processes.followed_process import LIST
 
 LARGEST_RATIO = 100
 """Bytes of a trace for each of its packed file, at most; what compresses better is stored less compressed."""
@@ -45,7 +46,8 @@ def pack_trace(source: Path, target: Path) -> int:
     read_manifest(source)
     if process := trace_folder.recording_process(source):
         raise TraceError(f'{source}: process {process} records there; pack it when that has ended')
-    members = [source / MANIFEST, *[path for log in logs(source) for path in log.segments.values()]]
+    lists = [source / LIST] if os.path.lexists(source / LIST) else []
+    members = [source / MANIFEST, *lists, *[path for log in logs(source) for path in log.segments.values()]]
     try:
         with tempfile.NamedTemporaryFile(dir=target.absolute().parent, prefix=f'.{target.name}-', delete=False) as file:
             draft = Path(file.name)
@@ -132,7 +134,7 @@ def _checked_members(source: Path, archive: zipfile.ZipFile, folder: Path) -> li
         raise NotATraceError(f'{source}: no packed trace: there is no {MANIFEST} in it')
     for member in members:
         kind = stat.S_IFMT(member.external_attr >> 16)
-        if not (member.orig_filename == MANIFEST or is_log(member.orig_filename)) or kind not in (0, stat.S_IFREG):
+        if not (member.orig_filename in (MANIFEST, LIST) or is_log(member.orig_filename)) or kind not in (0, stat.S_IFREG):
             what = 'a link or device' if kind not in (0, stat.S_IFREG, stat.S_IFDIR) else 'a file that is of no trace'
             raise NotATraceError(f'{source}: no packed trace: {member.orig_filename[:80]!r} in it is {what}')
         if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -219,6 +219,25 @@ class RecordRedaction:
             fields = [*fields[:2], fields[2][:1], *fields[3:]]
         return fields
 
+    def process_line(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """A line of the list of processes.
+
+        Args:
+            fields: Of it.
+
+        Returns:
+            What is left.
+        """
+        command = fields.get('command')
+        if self._redaction.paths:
+            hosts = {'host': 'host'} if 'host' in fields else {}
+            fields = {**self._paths.data({name: value for name, value in fields.items() if name != 'ranks'}), **hosts}
+        if self._redaction.values and isinstance(command, list):
+            fields = {**fields, 'command': fields['command'][:1], 'ranks': {}}
+        if self._redaction.values and isinstance(error := fields.get('error'), str):
+            fields = {**fields, 'error': error.partition(':')[0]}
+        return fields
+
     def site(self, fields: list[Any]) -> list[Any]:
         """A site record: its attributes are those of a node, and may hold values.
 

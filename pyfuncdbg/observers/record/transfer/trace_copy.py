@@ -4,6 +4,7 @@ On the thread of the command. The trace may be hostile: damaged records are left
 """
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.observers.record.array_bytes import digest, packed_text
+from pyfuncdbg.observers.record.index.process_tree import process_lines
 from pyfuncdbg.observers.record.log import columns, log_file, log_names, run_batch
 from pyfuncdbg.observers.record.log.batch_rows import HIDDEN, state_numbers, take_rows, tensor_keys
 from pyfuncdbg.observers.record.log.call_batch import decode_msgpack, summary_of
@@ -23,6 +25,7 @@ from pyfuncdbg.observers.record.log.log_names import ProcessLog
 from pyfuncdbg.observers.record.log.log_segments import LogSegments
 from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog, removed_segments
 from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, create, read_manifest
+from pyfuncdbg.observers.record.processes.followed_process import LIST
 from pyfuncdbg.observers.record.records import OLDEST, TRIMMED
 from pyfuncdbg.observers.record.transfer.redaction import NO_REDACTION, PathRedaction, RecordRedaction, Redaction
 
@@ -78,6 +81,7 @@ def copy_trace(source: Path, target: Path, ids: Mapping[int, np.ndarray] | None 
         copy = _Copy(ids, redaction)
         for log in logs:
             copy.look_at(log)
+        copy.write_processes(source, target)
         for log in logs:
             copy.write(log, target / f'{log.path.name.partition(".")[0]}.log')
         nbytes = sum(log.nbytes for log in log_names.logs(target))
@@ -150,6 +154,13 @@ class _Copy:
                 self._paths.add_name(str(fields[4]), 'host')
 
     # ------------------------------------------------------------------ second pass
+    def write_processes(self, source: Path, target: Path) -> None:
+        """Write the copy of the list of processes, if there is one."""
+        redact = RecordRedaction(self._redaction, self._paths, self._text_tensor)
+        lines = [json.dumps(redact.process_line(fields)) for fields in process_lines(source)]
+        if lines:
+            (target / LIST).write_text('\n'.join([*lines, '']), encoding='ascii')
+
     def write(self, source: ProcessLog, target: Path) -> None:
         """Write the copy of a log."""
         redact = RecordRedaction(self._redaction, self._paths, self._text_tensor)

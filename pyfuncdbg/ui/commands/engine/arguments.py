@@ -25,6 +25,23 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def from_zero(text: str) -> int:
+    """Parse an integer from 0 on; an argparse type.
+
+    Args:
+        text: As typed.
+
+    Returns:
+        The integer.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not one.
+    """
+    if not text.isdecimal() or len(text) > 12:
+        raise argparse.ArgumentTypeError(f'{text!r} is not an integer from 0 on')
+    return int(text)
+
+
 @dataclass(frozen=True, slots=True)
 class OneOf:
     """A word of a list: the type of an argument, which faces can ask for the words."""

@@ -4,14 +4,17 @@ Called once in such a process, on the thread that imports the first framework.
 """
 from __future__ import annotations
 
-import atexit
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg import hosts
-from pyfuncdbg.hooks import delayed_start
+from pyfuncdbg.observers.record.delayed_recorder import DelayedRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.processes.followed_process import FollowedProcess
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.record.recorder import Recorder
 
 
 def record(process: FollowedProcess, module: str) -> None:
@@ -26,11 +29,11 @@ def record(process: FollowedProcess, module: str) -> None:
     """
     path = Path(process.folder)
     options = trace_folder.read_manifest(path).options
-    delayed_start.delay(partial(_start, path, trace_folder.identity(path), options))
+    DelayedRecorder(partial(_start, process, path, trace_folder.identity(path), options)).install()
     hosts.attach_on_import(module)
 
 
-def _start(path: Path, identity: tuple[int, int], options: dict[str, object]) -> None:
+def _start(process: FollowedProcess, path: Path, identity: tuple[int, int], options: dict[str, Any]) -> Recorder:
     from pyfuncdbg.observers.record.recorder import join_recording
-    recorder = join_recording(str(path), identity, options)
-    atexit.register(recorder.stop)
+    process.list_ranks()
+    return join_recording(str(path), identity, options)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.hooks import delayed_start
 from pyfuncdbg.hooks.import_watch import ImportWatch
 from pyfuncdbg.hosts import FRAMEWORKS
+from pyfuncdbg.observers.record.delayed_recorder import DelayedRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.log_names import logs
 from pyfuncdbg.observers.record.log.trace_folders import create_trace
@@ -56,38 +56,40 @@ class ProgramRecording:
         budget = self._options.setdefault('budget', BUDGET)
         trace_folder.check_budget(budget)
         if self._options.keys() - _CHECKED_HERE:
-            self._make_recorder(path)
+            self._new_recorder(path)
         self.path, self._is_new = create_trace(path, 'error', budget, options=self._options)
         self.path = self.path.resolve()
         self._identity = trace_folder.identity(self.path)
-        delayed_start.delay(self._start)
         try:
-            if at_once:
-                self._record()
+            if at_once or options.get('ops'):
+                self._make()
         except OSError as error:
             trace_folder.remove(self.path, self._is_new)
             raise trace_folder.cannot_record_error(self.path, error) from error
-        self._process: FollowedProcess = offer(str(self.path), trace_folder.read_manifest(self.path).id,
-                                         [*FRAMEWORKS, __name__.partition('.')[0]],
-                                               [name for framework in FRAMEWORKS.values()
-                                                for name in framework.rank_variables], list(argv), ImportWatch, children)
+        self._process: FollowedProcess = offer(
+            str(self.path), trace_folder.read_manifest(self.path).id, [*FRAMEWORKS, __name__.partition('.')[0]],
+            [name for framework in FRAMEWORKS.values() for name in framework.rank_variables], list(argv), ImportWatch,
+            children)
+        if self.recorder is None:
+            DelayedRecorder(self._begin).install()
 
-    def _make_recorder(self, path: Path) -> Recorder:
+    def _new_recorder(self, path: Path) -> Recorder:
         from pyfuncdbg.observers.record.recorder import Recorder
         return Recorder(path, **self._options)
 
-    def _record(self) -> None:
-        self.recorder = self._make_recorder(self.path).join(self._identity, is_first=os.getpid() == self._owner)
+    def _make(self) -> Recorder:
+        self.recorder = self._new_recorder(self.path).join(self._identity, is_first=os.getpid() == self._owner)
+        return self.recorder
 
-    def _start(self) -> None:
-        """There is something to record now."""
-        if self.recorder is not None:
-            return
+    def _begin(self) -> Recorder | None:
+        """The first call, or something else to record."""
+        self._process.list_ranks()
         try:
-            self._record()
+            return self._make()
         except OSError as error:                # a full disk, or the trace was removed meanwhile
             from pyfuncdbg.hooks.notice import say
             say(f'{trace_folder.cannot_record_error(self.path, error)}. The program runs unrecorded.')
+            return None
 
     def finish(self, error: str) -> bool:
         """This process ends: close its log.

@@ -71,9 +71,7 @@ def install_signal() -> None:
     Raises:
         TraceError: The program has a handler of its own for the signal.
     """
-    from pyfuncdbg.hooks import delayed_start
     from pyfuncdbg.observers.record.recording_switch import SignalSwitch
-    delayed_start.begin()
     atexit.register(SignalSwitch().end)
 
 

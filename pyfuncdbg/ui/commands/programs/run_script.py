@@ -19,9 +19,8 @@ from types import CodeType, ModuleType, TracebackType
 
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
 from pyfuncdbg.hooks import search_path
-from pyfuncdbg.hooks.call_frames import RUNNERS
 from pyfuncdbg.hooks.module_loading import code_to_run
-from pyfuncdbg.hooks.own_files import mark_launcher
+from pyfuncdbg.hooks.own_files import RUNNERS, mark_launcher
 from pyfuncdbg.ui.commands.programs.own_imports import OwnImports
 from pyfuncdbg.ui.commands.programs.shadowed_modules import loaded_at_start, withdrawable
 from pyfuncdbg.ui.commands.programs.uncaught_exception import note_end

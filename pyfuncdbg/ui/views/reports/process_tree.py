@@ -50,6 +50,8 @@ def _ordered(processes: Sequence[ProgramProcess]) -> list[tuple[ProgramProcess, 
 
 def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
     number = f'#{process.log} ' if process.log > 1 else ''
+    if process.label:
+        number += f'{one_line(process.label, 60)} '
     what: list[Text | tuple[str, str]] = [Text(one_line(_command(process), _LONGEST_COMMAND)), (f'  {number}', 'cyan')]
     if process.unrecorded:
         what.append((f'not recorded: {one_line(process.unrecorded, 200)}; ', 'yellow'))

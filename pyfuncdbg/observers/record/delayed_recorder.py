@@ -1,0 +1,84 @@
+"""Delayed start of a recorder, which takes longer to load than a short program to run, NumPy most of it.
+
+A hook that makes the recorder when a host asks for the first time whether a call is wanted, on the thread that asks.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
+from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.locks import new_rlock
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.record.recorder import Recorder
+
+_waiting: list[DelayedRecorder] = []
+
+
+class DelayedRecorder:
+    """Hook in the place of a recorder that is not made yet.
+
+    Args:
+        make: Makes and starts it; returns None where that cannot be. Called once in each process.
+    """
+
+    passive = True
+    kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run'))
+
+    def __init__(self, make: Callable[[], Recorder | None]) -> None:
+        self._make = make
+        self._lock = new_rlock()
+        self._is_waiting = True
+
+    def install(self) -> None:
+        """Wait for the first call."""
+        _waiting.append(self)
+        hooks.add(self)
+
+    def begin(self) -> Recorder | None:
+        """Make the recorder now, if it is not made.
+
+        Returns:
+            The recorder; None if it was made before, or cannot be.
+        """
+        with self._lock:
+            if not self._is_waiting:
+                return None
+            self._is_waiting = False
+            _waiting.remove(self)
+            hooks.remove(self)
+            return self._make()
+
+    def wants(self, site: CallSite, run: Run) -> bool:
+        """There is a call: the recorder takes it.
+
+        Args:
+            site: The call's.
+            run: It is part of that.
+
+        Returns:
+            True.
+        """
+        self.begin()
+        return True
+
+    def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        """As `wants`, where another hook takes every call without being asked.
+
+        Args:
+            call: The call.
+            proceed: Executes it.
+
+        Returns:
+            Its outputs.
+        """
+        recorder = self.begin()
+        return proceed() if recorder is None else recorder.around(call, proceed)
+
+
+def begin_all() -> None:
+    """Make the recorders that wait: something else than a call is to be recorded."""
+    for recorder in list(_waiting):
+        recorder.begin()
