@@ -263,13 +263,17 @@ def test_the_program_finds_nothing_of_ours_in_its_way(tmp_path: Path) -> None:
 
 
 def test_a_recording_loads_neither_commands_nor_the_debugger_nor_the_doctor(tmp_path: Path) -> None:
-    unneeded = ('pyfuncdbg.observers.debug', 'pyfuncdbg.ui.commands.engine', 'pyfuncdbg.ui.commands.table',
+    unneeded = ('numpy', 'ml_dtypes', 'pyfuncdbg.observers.debug', 'pyfuncdbg.ui.commands.engine', 'pyfuncdbg.ui.commands.table',
                 'pyfuncdbg.ui.views', 'pyfuncdbg.ui.prompt.install', 'pyfuncdbg.hosts.numpy', 'pyfuncdbg.hooks.diagnosis',
-                'pyfuncdbg.hooks.facts', 'pyfuncdbg.observers.record.trace', 'pyfuncdbg.observers.record.selective_calls')
-    script = program(tmp_path, f'import sys\nprint([name for name in sys.modules if name.startswith({unneeded})],'
-                     '"pyfuncdbg.observers.record.recorder" in sys.modules)\n')
-    done = call(*OURS, 'run', script, cwd=tmp_path)
-    assert done.stdout == b'[] True\n'
+                'pyfuncdbg.hooks.facts', 'pyfuncdbg.observers.record.trace', 'pyfuncdbg.observers.record.selective_calls',
+                'pyfuncdbg.observers.record.recorder')
+    listing = f'print([name for name in sys.modules if name.startswith({unneeded}) and name not in known])'
+    script = program(tmp_path, f'import sys; known = ()\n{listing}\n')
+    assert call(*OURS, 'run', script, cwd=tmp_path).stdout == b'[]\n'
+    script = program(tmp_path, f'import sys; known = ()\n{SITE}\nknown = {{*sys.modules}}\nwrapped(abs, "a")(1)\n{listing}\n')
+    loaded = call(*OURS, 'run', script, cwd=tmp_path).stdout.decode()
+    assert "'pyfuncdbg.observers.record.recorder'" in loaded        # with the first call, and nothing beside it
+    assert not [name for name in unneeded[2:-1] if f"'{name}" in loaded]
 
 
 def test_a_forked_child_reports_nothing_of_its_own(tmp_path: Path) -> None:
@@ -295,7 +299,8 @@ if __name__ == '__main__':
     plain, ours = call(script, cwd=tmp_path), call(*OURS, 'run', script, cwd=tmp_path)
     assert (ours.returncode, sorted(ours.stdout.splitlines())) == (0, sorted(plain.stdout.splitlines()))
     shapes = [found.inputs[0].shape for found in pyfuncdbg.load(tmp_path / 'prog.pfd').calls()]
-    assert sorted(shapes) == [(1,), (2,), (3,), (4,), (5,)]         # a spawned process is a new one, not recorded
+    # The spawned process and the worker that it is execute the script once more.
+    assert sorted(shapes) == [(1,), (1,), (2,), (2,), (3,), (3,), (4,), (4,), (5,), (5,)]
 
 
 def test_on_a_terminal_ctrl_c_ends_the_program_and_the_report_follows(tmp_path: Path) -> None:

@@ -1,6 +1,11 @@
 """Message of an exception of the program, whose `__str__` may raise anything. On any thread."""
 from __future__ import annotations
 
+RAISED_AS = ', raised as '
+"""In its text between the error of a function and the class that the program got of it."""
+IN_PROCESS = ', in '
+"""In its text between the error of another process and the name of that process."""
+
 
 def exception_message(error: BaseException) -> str:
     """The message of an exception, or the reason why it has none.

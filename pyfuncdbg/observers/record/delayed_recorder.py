@@ -5,20 +5,16 @@ A hook that makes the recorder when a host asks for the first time whether a cal
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
-from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.chain import Hook, Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
-
-if TYPE_CHECKING:
-    from pyfuncdbg.observers.record.recorder import Recorder
 
 _waiting: list[DelayedRecorder] = []
 
 
 class DelayedRecorder:
-    """Hook in the place of a recorder that is not made yet.
+    """Hook that becomes a recorder with the first call.
 
     Args:
         make: Makes and starts it; returns None where that cannot be. Called once in each process.
@@ -27,7 +23,7 @@ class DelayedRecorder:
     passive = True
     kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run'))
 
-    def __init__(self, make: Callable[[], Recorder | None]) -> None:
+    def __init__(self, make: Callable[[], Hook | None]) -> None:
         self._make = make
         self._lock = new_rlock()
         self._is_waiting = True
@@ -37,7 +33,7 @@ class DelayedRecorder:
         _waiting.append(self)
         hooks.add(self)
 
-    def begin(self) -> Recorder | None:
+    def begin(self) -> Hook | None:
         """Make the recorder now, if it is not made.
 
         Returns:

@@ -34,10 +34,6 @@ on."""
 UNSAMPLED, TRIMMED, OLDEST = 'unsampled calls', 'trimmed calls', 'oldest calls'
 """Kinds of losses: calls that a sample has left out, those that `trim` has, and those removed to keep newer ones."""
 
-RAISED_AS = ', raised as '
-"""In its text between the error of a function and the class that the program got of it."""
-IN_PROCESS = ', in '
-"""In its text between the error of another process and the name of that process."""
 ABSENT = 'None'
 """Note of a place where the program has None instead of a tensor: a gradient step's output for an int input, say."""
 

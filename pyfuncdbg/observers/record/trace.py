@@ -42,6 +42,7 @@ from pyfuncdbg.observers.record.records import (
     OPS,
     SWITCH,
     TRIP,
+    UNCAUGHT,
     CallRecord,
     EdgeRecord,
     NoteRecord,
@@ -215,6 +216,15 @@ class Trace:
                          *self._environment(first), first.compiled, tuple([trip_of(note) for note in self._notes(TRIP)]),
                          pauses_of([note for note in self._notes(SWITCH) if note.process == 1]),
                          tuple([log.pid for log in logs if not log.ended]), tree)
+
+    def uncaught(self) -> str:
+        """The exception that ended the program.
+
+        Returns:
+            One line; '' if none did, or the trace does not say.
+        """
+        noted = next((str(note.data.get('error', '')) for note in self.notes(UNCAUGHT)), '')
+        return noted or next((process.error for process in program_processes(self.path, {})), '')
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))
@@ -679,7 +689,7 @@ class Trace:
         """The backward steps: which gradient call differentiates which call, and its gradients.
 
         Args:
-            run, process, processes: Of this run, of this process, of one of these.
+            run, process: Of this run, of this process.
 
         Returns:
             The steps.

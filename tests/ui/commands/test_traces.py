@@ -132,7 +132,7 @@ def test_no_link_to_a_trace_is_removed_or_followed(folder: Path) -> None:
     for path in (folder / 'link.pfd', folder / 'file.pfd', folder / 'empty.pfd', folder / 'other.pfd', folder / 'none.pfd'):
         with pytest.raises(NotATraceError):
             remove_trace(path)
-    assert (folder / 'link.pfd').is_symlink() and len(os.listdir(folder.parent / 'elsewhere.pfd')) == 3
+    assert (folder / 'link.pfd').is_symlink() and len(os.listdir(folder.parent / 'elsewhere.pfd')) == 4
     assert (folder / 'file.pfd').is_file() and (folder / 'empty.pfd').is_dir() and (folder / 'other.pfd').is_dir()
 
 
@@ -227,7 +227,7 @@ def test_a_recording_where_a_trace_is(folder: Path, monkeypatch: pytest.MonkeyPa
     for path in ('link.pfd', 'file.pfd', 'other.pfd'):
         with pytest.raises(TraceError), pyfuncdbg.record(path, exist='replace'):
             pass
-    assert len(os.listdir(folder.parent / 'elsewhere.pfd')) == 3
+    assert len(os.listdir(folder.parent / 'elsewhere.pfd')) == 4
     with pytest.raises(TraceError, match="expected one of 'error', 'number', 'replace'"):
         pyfuncdbg.record('z.pfd', exist='overwrite')
     with pytest.raises(TraceError, match='cannot record there'), pyfuncdbg.record('no/such/folder.pfd', exist='number'):

@@ -14,7 +14,7 @@ from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, 
 from pyfuncdbg.observers.debug.numerics.origin_card import OriginCard, origin_card
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.record_contents import load_call
-from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 
@@ -133,7 +133,7 @@ def summarize(trace: Trace, tell: Tell | None = None) -> TraceSummary:
                         health.unjudged,
                         _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(bad_runs),
                         trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
-                        uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''),
+                        uncaught=trace.uncaught(),
                         card=next((origin_card(one.finding, one.heirs, one.likely) for one in origins), None))
 
 

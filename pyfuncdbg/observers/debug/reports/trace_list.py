@@ -15,7 +15,6 @@ from pyfuncdbg.observers.record.index.indexing import Progress
 from pyfuncdbg.observers.record.log.log_names import logs
 from pyfuncdbg.observers.record.log.trace_folder import Manifest, recording_process
 from pyfuncdbg.observers.record.log.trace_folders import traces_in
-from pyfuncdbg.observers.record.records import UNCAUGHT
 from pyfuncdbg.observers.record.trace import Trace
 
 
@@ -82,11 +81,11 @@ def _entry(path: Path, manifest: Manifest | TraceError, progress: Progress | Non
         recording = recording_process(path)
         with Trace.open(path, progress) as trace:
             info = trace.info()
-            died = next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), '')
             bad = trace.count(kind='python', bad=True)
             elsewhere = trace.count(bad=True) + trace.count(kind='run', bad=True) - bad
             return TraceEntry(str(path), shlex.join(info.argv), manifest.created, info.nbytes, trace.count(kind='python'),
-                              died, trace.count(kind='python', failed=True), bad, elsewhere, recording, info.damage)
+                              trace.uncaught(), trace.count(kind='python', failed=True), bad, elsewhere, recording,
+                              info.damage)
     except TraceError as error:
         created = manifest.created if isinstance(manifest, Manifest) else None
         return TraceEntry(str(path), '', created, size_of(path), damage=(str(error),))

@@ -40,12 +40,16 @@ class FollowedProcess:
     Args:
         folder: Of the trace.
         ranks: Environment variables that tell a process which of many it is, beside those of launchers.
+
+    Attributes:
+        before_end: Called when it ends, after what the program itself does at its exit.
     """
 
     def __init__(self, folder: str, ranks: Iterable[str] = ()) -> None:
         self.folder = folder
         self._rank_variables = *RANKS, *ranks
         self._ranks: dict[str, str] = {}
+        self.before_end: list[Callable[[], None]] = []
         self._ended = 0
 
     def begin(self, command: Sequence[str], watch: type[ImportWatch]) -> None:
@@ -86,6 +90,8 @@ class FollowedProcess:
         """
         if self._ended != os.getpid():
             self._ended = os.getpid()
+            for stop in self.before_end:
+                stop()
             self.list_ranks()
             self.append({'event': 'end', 'pid': os.getpid(), 'at': time.time(),
                          'error': _shown_error() if error is None else error})
@@ -219,7 +225,7 @@ def _end_with_finalizers(process: FollowedProcess) -> None:
 
 
 class _ResultQueue:
-    """The queue of a pool's results: a worker may be killed when the last one is taken, so its log is written before."""
+    """The queue of a pool's results. A worker may be killed once it has put its last, so its log is written before."""
 
     def __init__(self, queue: Any) -> None:
         self._queue = queue

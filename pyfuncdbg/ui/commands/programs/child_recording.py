@@ -4,6 +4,7 @@ Called once in such a process, on the thread that imports the first framework.
 """
 from __future__ import annotations
 
+import atexit
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,4 +37,7 @@ def record(process: FollowedProcess, module: str) -> None:
 def _start(process: FollowedProcess, path: Path, identity: tuple[int, int], options: dict[str, Any]) -> Recorder:
     from pyfuncdbg.observers.record.recorder import join_recording
     process.list_ranks()
-    return join_recording(str(path), identity, options)
+    recorder = join_recording(str(path), identity, options)
+    atexit.unregister(recorder.stop)
+    process.before_end.append(recorder.stop)
+    return recorder

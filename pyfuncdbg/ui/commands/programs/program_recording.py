@@ -5,6 +5,7 @@ where it first imports a framework.
 """
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -79,6 +80,7 @@ class ProgramRecording:
 
     def _make(self) -> Recorder:
         self.recorder = self._new_recorder(self.path).join(self._identity, is_first=os.getpid() == self._owner)
+        atexit.unregister(self.recorder.stop)       # `finish` does, after what the program itself does at its exit
         return self.recorder
 
     def _begin(self) -> Recorder | None:
@@ -102,9 +104,6 @@ class ProgramRecording:
         """
         gone = False
         if self.recorder is not None:
-            from pyfuncdbg.observers.record.records import UNCAUGHT
-            if error:
-                self.recorder.note(UNCAUGHT, {'error': error})
             self.recorder.stop()
             gone = self.recorder.gone
         self._process.end(error)

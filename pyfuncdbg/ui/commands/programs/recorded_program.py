@@ -111,7 +111,6 @@ def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspect
         TraceError: The trace cannot be made there, or an option is not valid.
     """
     from pyfuncdbg.hooks.notice import say
-    from pyfuncdbg.ui.commands.programs.empty_report import write_empty_report
     from pyfuncdbg.ui.commands.programs.program_recording import ProgramRecording
     sys.argv = list(argv)
     folder, environment, started = _current_folder(), dict(os.environ), time.time()
@@ -131,6 +130,7 @@ def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspect
         error = uncaught()
         if recording.finish(error) and draws_report:
             if recording.is_empty:
+                from pyfuncdbg.ui.commands.programs.empty_report import write_empty_report
                 write_empty_report(path, time.time() - started, error)
             else:
                 draw_report(path, folder, environment)

@@ -4,6 +4,8 @@ from __future__ import annotations
 import contextlib
 import re
 
+from pyfuncdbg.hooks.exception_message import IN_PROCESS, RAISED_AS
+
 _ERROR = re.compile(r'\w+(Error|Exception): ')
 """In a message of AutoGraph or TensorFlow that begins with 'in user code:' or 'Graph execution error:'."""
 _GRAPH = 'Graph execution error:'
@@ -38,7 +40,6 @@ def uncaught() -> str:
         return ''
     if isinstance(error, SystemExit):
         return _exit_text(error.code)
-    from pyfuncdbg.observers.record.records import IN_PROCESS, RAISED_AS  # loads NumPy
     with contextlib.suppress(Exception, SystemExit, GeneratorExit):     # the user's own __str__ may raise anything
         error_type, cause = type(error).__name__, error.__cause__
         if cause is not None and hasattr(error, 'node_def') and str(cause) in str(error):

@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.exception_message import IN_PROCESS, RAISED_AS
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.observers.debug.reports.site_labels import labels_by_site
 from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, FailureGroup, NanSource, TraceSummary
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
-from pyfuncdbg.observers.record.records import IN_PROCESS, RAISED_AS
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
