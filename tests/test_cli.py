@@ -263,14 +263,15 @@ def test_the_program_finds_nothing_of_ours_in_its_way(tmp_path: Path) -> None:
 
 
 def test_a_recording_loads_neither_commands_nor_the_debugger_nor_the_doctor(tmp_path: Path) -> None:
-    unneeded = ('numpy', 'ml_dtypes', 'pyfuncdbg.observers.debug', 'pyfuncdbg.ui.commands.engine', 'pyfuncdbg.ui.commands.table',
-                'pyfuncdbg.ui.views', 'pyfuncdbg.ui.prompt.install', 'pyfuncdbg.hosts.numpy', 'pyfuncdbg.hooks.diagnosis',
+    unneeded = ('numpy', 'ml_dtypes', 'pyfuncdbg.observers.debug', 'pyfuncdbg.ui.commands.engine',
+                'pyfuncdbg.ui.commands.table', 'pyfuncdbg.ui.views', 'pyfuncdbg.ui.prompt.install', 'pyfuncdbg.hosts.numpy',
+                'pyfuncdbg.hooks.diagnosis',
                 'pyfuncdbg.hooks.facts', 'pyfuncdbg.observers.record.trace', 'pyfuncdbg.observers.record.selective_calls',
                 'pyfuncdbg.observers.record.recorder')
     listing = f'print([name for name in sys.modules if name.startswith({unneeded}) and name not in known])'
     script = program(tmp_path, f'import sys; known = ()\n{listing}\n')
     assert call(*OURS, 'run', script, cwd=tmp_path).stdout == b'[]\n'
-    script = program(tmp_path, f'import sys; known = ()\n{SITE}\nknown = {{*sys.modules}}\nwrapped(abs, "a")(1)\n{listing}\n')
+    script = program(tmp_path, f'{SITE}\nknown = {{*sys.modules}}\nwrapped(abs, "a")(1)\n{listing}\n')
     loaded = call(*OURS, 'run', script, cwd=tmp_path).stdout.decode()
     assert "'pyfuncdbg.observers.record.recorder'" in loaded        # with the first call, and nothing beside it
     assert not [name for name in unneeded[2:-1] if f"'{name}" in loaded]

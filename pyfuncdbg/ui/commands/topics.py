@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 TOPICS = ('stops', 'conditions', 'tensors', 'health', 'gradients', 'tensorflow', 'pytorch', 'jax', 'doctor', 'ipython',
-          'traces', 'replay', 'audit', 'flight', 'remote', 'limits', 'differences', 'costs', 'glossary', 'security')
+          'traces', 'replay', 'audit', 'flight', 'processes', 'remote', 'limits', 'differences', 'costs', 'glossary',
+          'security')
 """Names of the pages, in the order of the list."""
 
 

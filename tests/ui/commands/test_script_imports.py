@@ -415,7 +415,8 @@ def test_warnings_of_c_code_are_warnings_though_the_program_imports_none(
         own: bool, kinds: list[str], tmp_path: Path, launcher: tuple[str, ...]) -> None:
     numpy, tf, call = WARNS.split('\n', 3)[1:]
     # NumPy itself cannot be loaded with such a `warnings.py`, except by us.
-    write(tmp_path, {'w.py': '\n'.join([tf, 'tf.constant(1.0)', numpy, call]), 'warnings.py': 'MINE = 1'} if own else {'w.py': WARNS})
+    loaded_by_us = '\n'.join([tf, 'tf.constant(1.0)', numpy, call])
+    write(tmp_path, {'w.py': loaded_by_us, 'warnings.py': 'MINE = 1'} if own else {'w.py': WARNS})
     done = ran(tmp_path, *launcher, '--record', 'w.pfd', 'w.py')
     assert done.returncode == 0 and 'RuntimeWarning: divide by zero' in done.stderr, done.stderr
     with Trace.open(tmp_path / 'w.pfd') as trace:

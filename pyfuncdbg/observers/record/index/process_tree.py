@@ -79,9 +79,9 @@ def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tupl
     newest: dict[tuple[str, int], int] = {}
     for fields in process_lines(folder):
         pid, at, event = fields.get('pid'), fields.get('at'), fields.get('event')
-        if type(pid) is not int or (event == 'begin' and len(found) >= _MOST):
+        if type(pid) is not int or (event in ('begin', 'unfollowed') and len(found) >= _MOST):
             continue
-        if event == 'begin' and (process := _process(pid, fields)) is not None:
+        if event in ('begin', 'unfollowed') and (process := _process(pid, fields)) is not None:
             place = newest.get((process.host, pid))
             if place is not None and found[place].ended is None and not process.is_forked:
                 found[place] = replace(found[place], executed=True)
@@ -130,7 +130,7 @@ def _process(pid: int, fields: Mapping[str, Any]) -> ProgramProcess | None:
     if type(parent) is not int or not isinstance(at, float | int) or not isinstance(command, list):
         return None
     return ProgramProcess(pid, parent, _text(fields.get('host')), tuple(map(_text, command)), float(at),
-                          bool(fields.get('fork')), ranks=_variables(ranks),
+                          bool(fields.get('fork')), unrecorded=_text(fields.get('why')), ranks=_variables(ranks),
                           python=_text(fields.get('python'))[:40])
 
 

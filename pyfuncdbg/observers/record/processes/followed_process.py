@@ -63,8 +63,37 @@ class FollowedProcess:
         atexit.register(self.end)
         watch('multiprocessing.util', self.await_multiprocessing).install()
         watch('multiprocessing.pool', _commit_results_of_pools).install()
+        if '_posixsubprocess' in sys.modules:
+            self._list_unfollowed()
+        else:
+            watch('_posixsubprocess', self._list_unfollowed).install()
         if hasattr(os, 'register_at_fork'):
             os.register_at_fork(after_in_child=lambda: self._after_fork(command))
+
+    def _list_unfollowed(self) -> None:
+        """List the Python processes too that this one starts without our variable, which cannot follow."""
+        native: Any = sys.modules['_posixsubprocess']
+        fork_exec = native.fork_exec
+
+        def listing_fork_exec(args: Any, executables: Any, close: Any, kept: Any, folder: Any, environment: Any,
+                              *more: Any) -> Any:
+            try:
+                pid = fork_exec(args, executables, close, kept, folder, environment, *more)
+            except BaseException as error:
+                if error.__traceback__ is not None:     # without this frame
+                    error.__traceback__ = error.__traceback__.tb_next
+                raise
+            command = [os.fsdecode(word) for word in args] if type(args) in (list, tuple) else []
+            ours = getattr(sys.modules.get('pyfuncdbg.hooks.own_process'), 'is_own_start', bool)
+            if not ours() and (why := _why_unfollowed(command, environment)):
+                self.append({'event': 'unfollowed', 'pid': pid, 'parent': os.getpid(), 'at': time.time(), 'why': why,
+                             'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'host': os.uname().nodename})
+            return pid
+
+        native.fork_exec = listing_fork_exec
+        subprocess: Any = sys.modules.get('subprocess')
+        if getattr(subprocess, '_fork_exec', None) is fork_exec:
+            subprocess._fork_exec = listing_fork_exec
 
     def list_ranks(self) -> None:
         """Say which of many processes this one is, if the program has set that itself since it began."""
@@ -222,6 +251,26 @@ def _is_ours(folder: str, trace: str) -> bool:
 
 def _end_with_finalizers(process: FollowedProcess) -> None:
     sys.modules['multiprocessing.util'].Finalize(None, process.end, exitpriority=-200)
+
+
+def _why_unfollowed(command: Sequence[str], environment: Sequence[bytes] | None) -> str:
+    """Why a process cannot follow, if it is one of Python; '' if it can, or is another program."""
+    if VARIABLE not in os.environ or not command or not os.path.basename(command[0]).startswith('python'):
+        return ''                               # without our variable in this process none was meant to follow
+    if environment is not None:
+        names = [os.fsencode(f'{name}=') for name in (VARIABLE, 'PYTHONPATH')]
+        entries = [next((one for one in environment if one.startswith(name)), b'') for name in names]
+        if not entries[0]:
+            return f'it was started without {VARIABLE} in its environment'
+        if os.fsencode(STARTUP) not in entries[1]:
+            return 'it was started with another PYTHONPATH'
+    for word in command[1:]:
+        if not word.startswith('-') or word in ('-', '-c', '-m') or word.startswith('--'):
+            return ''
+        for flag in 'IES':
+            if flag in word[1:].partition('X')[0].partition('W')[0]:
+                return f'-{flag} hides the environment' if flag != 'S' else '-S leaves `sitecustomize` out'
+    return ''
 
 
 class _ResultQueue:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pyfuncdbg.errors import NoRoomError, UsageError
-from pyfuncdbg.hooks.own_process import without_debugger
+from pyfuncdbg.hooks.own_process import own_start
 from pyfuncdbg.hosts import await_imports
 from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.configuration import Configuration, configuration, location, traces_folder
@@ -229,7 +229,7 @@ def draw_report(path: Path, folder: str, environment: dict[str, str]) -> None:
             getattr(sys, name).flush()
     command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[4]), str(path)]
     try:
-        with without_debugger():
+        with own_start():
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, cwd=folder, env=environment, check=False)
         if done.returncode != 0:
             os.write(2, f'pyfuncdbg: recorded to {path}\n'.encode(errors='backslashreplace'))

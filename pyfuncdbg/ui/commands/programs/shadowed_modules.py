@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 
-from pyfuncdbg.hooks.own_process import without_debugger
+from pyfuncdbg.hooks.own_process import own_start
 from pyfuncdbg.hooks.search_path import is_standard
 from pyfuncdbg.observers.record.processes.followed_process import own_environment
 from pyfuncdbg.ui.commands.programs.own_imports import COMPILED, find, is_same
@@ -106,7 +106,7 @@ def _ask_interpreter() -> frozenset[str] | None:
                                                         for number in (0, 2))]
         try:
             flags = _flags()
-            with without_debugger():
+            with own_start():
                 number = os.posix_spawn(sys.executable or '', [sys.executable, *flags, _LIST], own_environment(),
                                         file_actions=files)
         finally:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.own_process import without_debugger
+from pyfuncdbg.hooks.own_process import own_start
 from pyfuncdbg.ui.commands.socket.listen import adopt
 from pyfuncdbg.ui.prompt.lending.held_output import HeldOutput
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
@@ -194,7 +194,7 @@ def _start(terminal: int, descriptors: tuple[int, ...]) -> subprocess.Popen[byte
     place = Path(__file__).resolve().parents[4]
     command = [sys.executable, '-P', '-c', _START, str(place), *map(str, (*descriptors, os.getpid()))]
     try:
-        with without_debugger():
+        with own_start():
             return subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment,
                                     pass_fds=[one for one in descriptors if one >= 0])
     except OSError as error:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyfuncdbg.hooks.own_process import without_debugger
+from pyfuncdbg.hooks.own_process import own_start
 
 _WATCHDOG = str(Path(__file__).with_name('watchdog.py'))
 _FLAGS = getattr(socket, 'MSG_NOSIGNAL', 0) | socket.MSG_DONTWAIT
@@ -97,7 +97,7 @@ def _start_watchdog(terminal: int) -> socket.socket | None:
         device = os.open(os.ttyname(terminal), os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
         try:
             command = [sys.executable, '-I', '-S', _WATCHDOG, str(child_end.fileno()), str(os.getpid())]
-            with without_debugger():
+            with own_start():
                 guard = subprocess.Popen(command, stdin=device, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                          cwd='/', pass_fds=[child_end.fileno()], start_new_session=True)
             guard.wait()

@@ -54,11 +54,11 @@ def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
         number += f'{one_line(process.label, 60)} '
     what: list[Text | tuple[str, str]] = [Text(one_line(_command(process), _LONGEST_COMMAND)), (f'  {number}', 'cyan')]
     if process.unrecorded:
-        what.append((f'not recorded: {one_line(process.unrecorded, 200)}; ', 'yellow'))
-    if process.executed:
+        what.append((f'not recorded: {one_line(process.unrecorded, 200)}', 'yellow'))
+    elif process.executed:
         what.append(('became another program', 'dim'))
     elif process.ended is None:
-        what.append(('no end: it runs, was killed, or used os._exit', 'yellow'))
+        what.append(('no end: killed, os._exit, or running', 'yellow'))
     elif process.error:
         what.append((f'{one_line(process.error, 100)} after {seconds(process.ended - process.started)}', 'red'))
     else:

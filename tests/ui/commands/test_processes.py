@@ -1,0 +1,337 @@
+"""Processes of a recorded program: real ones, compared with plain Python, and what the trace says of them."""
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+import pyfuncdbg
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.index.process_tree import ProgramProcess, processes_of, program_processes
+from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST, STARTUP, VARIABLE
+from pyfuncdbg.observers.record.trace_info import TraceInfo
+
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+ENVIRONMENT = dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='120')
+WORK = '''
+import os, sys
+from pyfuncdbg import tf
+
+def work(value):
+    def half(x):
+        return x / 2
+    return float(tf.numpy_function(half, [tf.constant(value)], tf.float64))
+'''
+
+
+def ran(cwd: Path, *args: str, **options: object) -> subprocess.CompletedProcess[str]:
+    options = {'env': ENVIRONMENT, 'capture_output': True, 'timeout': 120, 'text': True} | options
+    return subprocess.run([sys.executable, *args], cwd=cwd, stdin=subprocess.DEVNULL, **options)  # type: ignore[call-overload]
+
+
+def recorded(cwd: Path, source: str, *options: str, env: dict[str, str] = ENVIRONMENT) -> tuple[TraceInfo, list[float]]:
+    """The trace of a program that does as plain Python: its summary, and the inputs of its calls, sorted."""
+    (cwd / 'prog.py').write_text(source)
+    plain = ran(cwd, 'prog.py', env=env)
+    ours = ran(cwd, '-m', 'pyfuncdbg', 'run', '-q', '--record', 'prog.pfd', *options, 'prog.py', env=env)
+    assert (ours.returncode, sorted(ours.stdout.splitlines())) == (plain.returncode, sorted(plain.stdout.splitlines()))
+    assert sorted(ours.stderr.splitlines()) == sorted(plain.stderr.splitlines())
+    return read(cwd / 'prog.pfd')
+
+
+def read(path: Path) -> tuple[TraceInfo, list[float]]:
+    with pyfuncdbg.load(path) as trace:
+        return trace.info(), sorted(float(call.inputs[0].to_numpy()) for call in trace.calls())
+
+
+def below(info: TraceInfo, parent: ProgramProcess) -> list[ProgramProcess]:
+    return [process for process in info.tree if process.parent == parent.pid]
+
+
+POOLS = {
+    'multiprocessing': '''
+    import multiprocessing
+    with multiprocessing.get_context({way!r}).Pool(2) as pool:
+        print(pool.map(work, [1.0, 2.0, 4.0, 8.0]))
+''',
+    'futures': '''
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context({way!r})) as pool:
+        print(list(pool.map(work, [1.0, 2.0, 4.0, 8.0])))
+''',
+}
+
+
+@pytest.mark.parametrize('way', ['spawn', 'forkserver', 'fork'])
+@pytest.mark.parametrize('pool', POOLS)
+def test_workers_of_pools_record_every_call_whose_result_the_program_has(pool: str, way: str, tmp_path: Path) -> None:
+    info, values = recorded(tmp_path, f"{WORK}\nif __name__ == '__main__':{POOLS[pool].format(way=way)}")
+    assert values == [1.0, 2.0, 4.0, 8.0]
+    assert info.tree[0].command == ('prog.py',) and info.tree[0].ended is not None
+    workers = [process for process in info.tree if process.log > 1]
+    assert 1 <= len(workers) <= 2 and all(info.processes[process.log - 1] == process.pid for process in workers)
+
+
+def test_processes_that_start_afresh_are_recorded_whatever_starts_them(tmp_path: Path) -> None:
+    (tmp_path / 'child.py').write_text(f'{WORK}\nprint(work(float(sys.argv[1])))')
+    (tmp_path / 'script').write_text(f'#!{sys.executable}\nimport sys\nsys.argv[1:] = ["3.0"]\nimport child')
+    (tmp_path / 'script').chmod(0o755)
+    info, values = recorded(tmp_path, '''
+import os, subprocess, sys
+subprocess.run([sys.executable, 'child.py', '1.0'], check=True)
+subprocess.run([sys.executable, '-m', 'child', '2.0'], check=True)
+subprocess.run(['./script'], check=True)
+subprocess.run(['sh', '-c', f'{sys.executable} child.py 4.0'], check=True)
+os.spawnl(os.P_WAIT, sys.executable, sys.executable, 'child.py', '5.0')
+''')
+    assert values == [1.0, 2.0, 3.0, 4.0, 5.0]
+    whole = [process for process in info.tree[1:] if not process.executed]     # `os.spawnl` is a fork that becomes another
+    assert [process.command[-1] for process in whole] == ['1.0', '2.0', './script', '4.0', '5.0']
+    assert all(process.ended is not None and process.error == '' and not process.is_forked for process in whole)
+
+
+def test_the_program_sees_two_entries_of_the_environment_and_nothing_else(tmp_path: Path) -> None:
+    shown = ('import sys, os; print(sys.path, sorted(sys.modules), sys.meta_path[-3:], '
+             '"sitecustomize" in sys.modules, sys.argv, sys.flags)')
+    (tmp_path / 'prog.py').write_text(f'import subprocess, sys\nsubprocess.run([sys.executable, "-c", {shown!r}])')
+    plain, ours = ran(tmp_path, 'prog.py'), ran(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', 'prog.py')
+    added = {'__future__', '_json', 'time', 'atexit', 'types', 'importlib', 'importlib._bootstrap',
+             'importlib._bootstrap_external', 'importlib.machinery', 'warnings'}
+    words = [set(done.stdout.replace(',', ' ').replace('[', ' ').replace(']', ' ').split()) for done in (plain, ours)]
+    assert {word.strip("'") for word in words[1] - words[0]} <= added, words[1] - words[0]
+    assert not words[0] - words[1]
+    (tmp_path / 'prog.py').write_text('import os, subprocess, sys\n'
+                                      'subprocess.run([sys.executable, "-c", "import os; print(dict(os.environ))"])')
+    ways = (), ('-m', 'pyfuncdbg', 'run', '-q')
+    variables = [ast.literal_eval(ran(tmp_path, *words, 'prog.py').stdout) for words in ways]
+    changed = {name for name in variables[0].keys() | variables[1] if variables[0].get(name) != variables[1].get(name)}
+    assert changed == {VARIABLE, 'PYTHONPATH'}
+    assert variables[1]['PYTHONPATH'] == os.pathsep.join([STARTUP, str(HERE)])
+
+
+@pytest.mark.parametrize('own', ['print("mine", __name__, __file__[-20:])', 'import no_such_module', '1 / 0'])
+def test_the_programs_own_sitecustomize_is_executed_as_without_us(own: str, tmp_path: Path) -> None:
+    (tmp_path / 'lib').mkdir()
+    (tmp_path / 'lib/sitecustomize.py').write_text(f'import sys\nif sys.orig_argv[-1] == "child":\n    {own}\n')
+    env = ENVIRONMENT | {'PYTHONPATH': os.pathsep.join([str(tmp_path / 'lib'), str(HERE)])}
+    info, _ = recorded(tmp_path, 'import subprocess, sys\n'
+                                 'print(subprocess.run([sys.executable, "-c", "import sys; print(\'sitecustomize\' in '
+                                 'sys.modules, len(sys.path))", "child"]).returncode)', env=env)
+    assert len(info.tree) == 2
+
+
+def test_a_virtual_environment_without_us_runs_as_before_and_info_says_why_it_has_no_calls(tmp_path: Path) -> None:
+    venv.create(tmp_path / 'env', with_pip=False, symlinks=True)
+    (tmp_path / 'torch.py').write_text('import sys\nprint("my torch", sys.prefix[-4:])')     # a module of that name
+    env = {name: value for name, value in ENVIRONMENT.items() if name != 'PYTHONPATH'} | {'PYTHONPATH': str(HERE)}
+    (tmp_path / 'prog.py').write_text('import subprocess\n'
+                                      'print(subprocess.run(["env/bin/python", "-c", "import torch"]).returncode)')
+    plain = ran(tmp_path, 'prog.py', env=env)
+    ours = ran(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', 'prog.py', env=env)
+    assert (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, 0) and 'my torch' in ours.stdout
+    (child,) = read(tmp_path / 'prog.pfd')[0].tree[1:]
+    assert child.unrecorded.startswith('ModuleNotFoundError: No module named') or child.ended is not None
+
+
+UNFOLLOWED = {
+    '-I': ('[sys.executable, "-I", "-c", "pass"]', 'None', '-I hides the environment'),
+    '-E': ('[sys.executable, "-BE", "-c", "pass"]', 'None', '-E hides the environment'),
+    '-S': ('[sys.executable, "-S", "-c", "pass"]', 'None', '-S leaves `sitecustomize` out'),
+    'cleared': ('[sys.executable, "-c", "pass"]', '{}', f'it was started without {VARIABLE} in its environment'),
+    'path': ('[sys.executable, "-c", "pass"]', '{**os.environ, "PYTHONPATH": "x"}',
+             'it was started with another PYTHONPATH'),
+    'other': ('["true"]', '{}', ''),
+}
+
+
+@pytest.mark.parametrize('case', UNFOLLOWED)
+def test_a_python_process_that_cannot_follow_is_listed_with_the_reason(case: str, tmp_path: Path) -> None:
+    command, env, why = UNFOLLOWED[case]
+    info, _ = recorded(tmp_path, f'import os, subprocess, sys\nsubprocess.run({command}, env={env}, check=True)')
+    assert [process.unrecorded for process in info.tree[1:]] == [why] * bool(why)
+    shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    assert (f'not recorded: {why}' in shown) == bool(why)
+
+
+def test_a_process_that_cannot_be_started_raises_as_in_plain_python(tmp_path: Path) -> None:
+    for name, call in ('a', '["/no/such/program"]'), ('b', '["true"], pass_fds=[-1]'):
+        (tmp_path / name).mkdir()
+        recorded(tmp_path / name, f'import subprocess\nsubprocess.run({call})')
+
+
+def test_the_end_of_each_process_is_told_as_far_as_it_is_known(tmp_path: Path) -> None:
+    info, values = recorded(tmp_path, WORK + '''
+import signal, subprocess, sys
+def start(code):
+    subprocess.run([sys.executable, '-c', f'from prog import work; import os, sys; {code}'], stderr=subprocess.DEVNULL)
+if __name__ == '__main__':
+    start('work(1.0); sys.exit(3)')
+    start('work(2.0); raise KeyError(5)')
+    start('work(3.0); import time; time.sleep(0.5); os.kill(os.getpid(), 9)')
+    start('work(4.0); import time; time.sleep(0.5); os._exit(0)')
+    start('work(5.0); os.execv(sys.executable, [sys.executable, "-c", "from prog import work; work(6.0)"])')
+''')
+    ended = [(process.ended is not None, process.error, process.executed) for process in info.tree]
+    assert ended == [(True, '', False), (True, '', False), (True, 'KeyError: 5', False), (False, '', False),
+                     (False, '', False), (False, '', True), (True, '', False)]
+    assert values[:4] == [1.0, 2.0, 3.0, 4.0] and values[-1] == 6.0
+    assert info.tree[5].pid == info.tree[6].pid
+    shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    assert 'became another program' in shown and shown.count('no end: ') == 2
+
+
+def test_no_children(tmp_path: Path) -> None:
+    source = f"{WORK}\nif __name__ == '__main__':{POOLS['futures'].format(way='spawn')}    print(work(16.0))"
+    info, values = recorded(tmp_path, source, '--no-children')
+    assert values == [16.0] and len(info.tree) == 1
+
+
+def test_many_short_lived_children_take_one_line_each_and_no_file(tmp_path: Path) -> None:
+    info, _ = recorded(tmp_path, 'import subprocess, sys\n'
+                                 'for _ in range(60): subprocess.run([sys.executable, "-c", "pass"])')
+    assert len(info.tree) == 61 and len(os.listdir(tmp_path / 'prog.pfd')) == 3
+    assert (tmp_path / 'prog.pfd' / LIST).stat().st_size < 61 * 1000
+    assert 'and 31 processes more' in ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+
+
+def test_the_list_is_bounded(tmp_path: Path) -> None:
+    source = f'''
+import os, subprocess, sys
+path = os.environ[{VARIABLE!r}].split(':')[-1] if {VARIABLE!r} in os.environ else None
+if path:
+    with open(path + '/{LIST}', 'a') as file:
+        file.write('x' * {LARGEST})
+subprocess.run([sys.executable, '-c', 'pass'])
+'''
+    info, _ = recorded(tmp_path, source)
+    assert len(info.tree) == 1 and info.tree[0].ended is None
+    assert (tmp_path / 'prog.pfd' / LIST).stat().st_size < LARGEST + 2000
+
+
+def test_a_child_acts_only_on_the_trace_of_the_same_user(tmp_path: Path) -> None:
+    (tmp_path / 'empty.py').write_text('')
+    assert ran(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', 'empty.py').returncode == 0
+    folder, before = tmp_path / 'empty.pfd', (tmp_path / 'empty.pfd' / LIST).read_bytes()
+    number = json.loads((folder / 'manifest.json').read_text())['id']
+    env = ENVIRONMENT | {'PYTHONPATH': os.pathsep.join([STARTUP, str(HERE)])}
+
+    def started(value: str) -> bytes:
+        assert ran(tmp_path, '-c', 'import sys; print([m for m in sys.modules if "pyfuncdbg" in m])',
+                   env=env | {VARIABLE: value}).stdout == '[]\n'
+        return (folder / LIST).read_bytes()
+
+    for value in ('', 'x', f'{number}:torch::{folder}x', f'{"0" * 32}:torch::{folder}', f'{number}:torch::empty.pfd',
+                  f'{number}:torch::/dev/null', ':::'):
+        assert started(value) == before
+    if os.geteuid() == 0:                       # only then a folder can be given away
+        os.chown(folder, 12345, 12345)
+        assert started(f'{number}:torch::{folder}') == before
+        os.chown(folder, 0, 0)
+        os.chown(folder / 'manifest.json', 12345, 12345)
+        assert started(f'{number}:torch::{folder}') == before
+        os.chown(folder / 'manifest.json', 0, 0)
+    assert len(started(f'{number}:torch::{folder}')) > len(before)
+    (folder / LIST).unlink()
+    (folder / LIST).symlink_to(tmp_path / 'victim')
+    ran(tmp_path, '-c', 'pass', env=env | {VARIABLE: f'{number}:torch::{folder}'})
+    assert not (tmp_path / 'victim').exists()
+
+
+RANKS = {
+    'torchrun': ({'RANK': '1', 'WORLD_SIZE': '2'}, 'rank:1'),
+    'mpi': ({'OMPI_COMM_WORLD_RANK': '3', 'SLURM_PROCID': '0'}, 'rank:3'),
+    'slurm': ({'SLURM_PROCID': '2'}, 'rank:2'),
+    'task': ({'TF_CONFIG': '{"cluster": {}, "task": {"type": "worker", "index": 4}}', 'RANK': '9'}, 'worker:4'),
+    'broken': ({'TF_CONFIG': '{"task": 3}', 'RANK': 'x'}, ''),
+}
+
+
+@pytest.mark.parametrize('case', RANKS)
+def test_labels_of_ranks(case: str, tmp_path: Path) -> None:
+    variables, label = RANKS[case]
+    late = f'import os; os.environ.update({variables}); from prog import work; work(3.0)'
+    info, values = recorded(tmp_path, WORK + f'''
+import subprocess, sys
+if __name__ == '__main__':
+    work(1.0)
+    subprocess.run([sys.executable, '-c', 'from prog import work; work(2.0)'], env={{**os.environ, **{variables}}})
+    subprocess.run([sys.executable, '-c', {late!r}])
+''')
+    assert values == [1.0, 2.0, 3.0]
+    assert [process.label for process in info.tree] == ['', label, label]
+    if label:
+        rank = label.partition(':')[2]
+        for words in (['--process', label], ['--rank', rank]):
+            shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'calls', '--json', *words).stdout
+            assert [call['number'] for call in json.loads(shown)['calls']] == ['2.1', '3.1']
+        assert f'#2 {label}' in ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+
+
+def test_processes_by_name() -> None:
+    tree = [ProgramProcess(70, 1, 'a', ('x',), 0.0, log=1), ProgramProcess(71, 70, 'a', ('x',), 0.0, log=2,
+                                                                         ranks=(('RANK', '0'),)),
+            ProgramProcess(2, 70, 'a', ('x',), 0.0, log=3, ranks=(('RANK', '1'),)), ProgramProcess(73, 70, 'a', ('x',), 0.0)]
+    assert processes_of(tree, '2') == (2,) and processes_of(tree, '#3') == (3,) and processes_of(tree, '70') == (1,)
+    assert processes_of(tree, 'rank:1') == (3,) and processes_of(tree, ':0') == (2,)
+    with pytest.raises(CommandError, match=r"No recorded process is 'rank:5'; there are #1, rank:0, rank:1\."):
+        processes_of(tree, 'rank:5')
+    with pytest.raises(CommandError):
+        processes_of(tree, '73')
+
+
+def test_a_hostile_list_is_data(tmp_path: Path) -> None:
+    lines = [b'', b'{', b'[1]', b'"x"', b'\xff\xfe', b'{"event": "begin"}', b'{"event": "begin", "pid": "7"}',
+             json.dumps({'event': 'begin', 'pid': 5, 'parent': 5, 'at': 1, 'command': ['a', 3, None], 'host': ['x'],
+                         'ranks': {'TF_CONFIG': '[' * 100_000}}).encode(),
+             json.dumps({'event': 'end', 'pid': 6, 'at': 2}).encode(), b'{"event": "end", "pid": 5, "at": "x"}',
+             json.dumps({'event': 'unrecorded', 'pid': 5, 'why': '\x1b[31m\n' * 3}).encode()]
+    (tmp_path / LIST).write_bytes(b'\n'.join(lines))
+    (process,) = program_processes(tmp_path, {})
+    assert (process.pid, process.command, process.host, process.ended, process.label) == (5, ('a', '', ''), '', None, '')
+    (tmp_path / LIST).unlink()
+    os.mkfifo(tmp_path / LIST)
+    assert program_processes(tmp_path, {}) == ()
+
+
+def test_copies_have_the_list_without_what_is_private(tmp_path: Path) -> None:
+    recorded(tmp_path, WORK + '''
+import subprocess
+if __name__ == '__main__':
+    child = "from prog import work; work(2.0); raise ValueError('secret')"
+    subprocess.run([sys.executable, '-c', child, '--key=secret'], stderr=subprocess.DEVNULL)
+    work(1.0)
+''', env=ENVIRONMENT | {'RANK': '3'})
+    for words, has_secret in ((), True), (('--strip-values', '--strip-paths'), False):
+        assert ran(tmp_path, '-m', 'pyfuncdbg', 'pack', 'prog.pfd', '-o', 'x.pfz', *words).returncode == 0
+        assert ran(tmp_path, '-m', 'pyfuncdbg', 'unpack', 'x.pfz', '-o', 'x.pfd').returncode == 0
+        with pyfuncdbg.load(tmp_path / 'x.pfd') as trace:
+            info, kept = trace.info(), [call.inputs[0].level for call in trace.calls()]
+        text = (tmp_path / 'x.pfd' / LIST).read_text()
+        assert len(info.tree) == 2 and info.tree[1].log == 2 and info.tree[1].parent == info.tree[0].pid
+        assert ('secret' in text) == has_secret and (sysconfig.get_paths()['scripts'] in text) == has_secret
+        assert info.tree[1].error == ('ValueError: secret' if has_secret else 'ValueError')
+        assert kept == (['full'] * 2 if has_secret else ['none'] * 2), kept
+        for path in (tmp_path / 'x.pfd').iterdir():
+            path.unlink()
+        (tmp_path / 'x.pfd').rmdir()
+        (tmp_path / 'x.pfz').unlink()
+
+
+def test_a_nested_recording_has_a_trace_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / 'inner.py').write_text(f'{WORK}\nprint(work(4.0))')
+    info, values = recorded(tmp_path, '''
+import subprocess, sys
+ours = ['-m', 'pyfuncdbg', 'run', '-q', '--record', 'inner.pfd'] if 'pyfuncdbg' in sys.modules else []
+subprocess.run([sys.executable, *ours, 'inner.py'])
+''')
+    assert len(info.tree) == 2 and values == [4.0]
+    inner, values = read(tmp_path / 'inner.pfd')
+    assert values == [4.0] and [process.command for process in inner.tree] == [('inner.py',)]
