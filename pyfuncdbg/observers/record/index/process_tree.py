@@ -112,7 +112,7 @@ def process_lines(folder: Path) -> Iterator[dict[str, Any]]:
         Their content, of strings, numbers, lists and mappings.
     """
     try:
-        with open(open_regular(folder / LIST), 'rb') as file:
+        with open(open_regular(Path(folder) / LIST), 'rb') as file:
             content = file.read(LARGEST + (1 << 20))
     except OSError:
         return

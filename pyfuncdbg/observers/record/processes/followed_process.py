@@ -47,6 +47,7 @@ class FollowedProcess:
 
     def __init__(self, folder: str, ranks: Iterable[str] = ()) -> None:
         self.folder = folder
+        self._identity = self._folder_now()
         self._rank_variables = *RANKS, *ranks
         self._ranks: dict[str, str] = {}
         self.before_end: list[Callable[[], None]] = []
@@ -132,6 +133,8 @@ class FollowedProcess:
             fields: Of strings, numbers, and lists and mappings of strings.
         """
         line = '\n' + _json(fields) + '\n'      # one torn line of a process that was killed spoils no other
+        if self._identity is None or self._folder_now() != self._identity:
+            return                              # removed, moved or replaced
         try:
             number = os.open(os.path.join(self.folder, LIST), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
                              | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
@@ -144,6 +147,14 @@ class FollowedProcess:
             pass
         finally:
             os.close(number)
+
+    def _folder_now(self) -> tuple[int, int] | None:
+        """What the folder is that is at the path of the trace."""
+        try:
+            status = os.lstat(self.folder)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
     def _list_beginning(self, command: Sequence[str], is_fork: bool) -> None:
         self.append({'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(),
