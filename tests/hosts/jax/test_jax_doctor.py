@@ -4,14 +4,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hosts.jax.jax_program import ERROR, PROGRAMS, RELEASE, run
 
 import pyfuncdbg
-from pyfuncdbg.hooks.diagnosis import Finding
+from pyfuncdbg.hooks.diagnosis import Finding, Place, Spot
 from pyfuncdbg.hosts import doctors
 from pyfuncdbg.hosts.jax.doctor.compilations import Compilation, difference, static_arguments
+from pyfuncdbg.hosts.jax.doctor.judges import find_large_copies
 from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
 
 pytestmark = [pytest.mark.jax, pytest.mark.timeout(300)]
@@ -167,3 +169,27 @@ def test_static_arguments_are_shown_without_calling_the_program(tmp_path: Path) 
     assert (config.name, config.shown) == ('config', 'an object of class Odd')
     assert mode.shown == "'" + 'x' * 39 + '...'
     assert static_arguments({'jit_info': None}) is None         # of another version of JAX
+
+
+@pytest.mark.parametrize(('tensor', 'calls', 'total'), [
+    (('float32', (1 << 20,), 4 << 20), 8, '32 MiB in 8 calls'), (('float32', (1 << 20,), 4 << 20), 7, None),
+    (('float32', (1 << 20,), 0), 8, '32 MiB in 8 calls'),           # not computed yet, so that its bytes are not recorded
+    (('bfloat16', (1 << 20,), 0), 16, '32 MiB in 16 calls'), (('bool', (1 << 20,), 0), 32, '32 MiB in 32 calls'),
+    (('float32', (100, 100), 40_000), 10_000, None)])               # many, and each is small
+def test_copies_are_added_up(tensor: tuple[str, tuple[int, ...], int], calls: int, total: str | None) -> None:
+    dtype, shape, nbytes = tensor
+    value = SimpleNamespace(dtype=dtype, shape=shape, nbytes=nbytes)
+    site = SimpleNamespace(name='f', op_type='pure_callback', host='jax')
+    call = SimpleNamespace(inputs=(value,), outputs=())
+    spot = Spot(Place('train.py', 3), [site], [call] * min(calls, 5), calls, 0, 1.0)  # type: ignore[list-item]
+    evidence: Any = SimpleNamespace(spots=[spot])
+    found = [finding.what.partition(', ')[2] for finding in find_large_copies(evidence)]
+    assert found == ([total] if total else [])
+
+
+def test_one_large_call_does_not_make_all_large() -> None:
+    large, small = (SimpleNamespace(dtype='float32', shape=(), nbytes=nbytes) for nbytes in (16 << 20, 4))
+    calls = [SimpleNamespace(inputs=(value,), outputs=()) for value in [large] + [small] * 99]
+    site = SimpleNamespace(name='f', op_type='pure_callback', host='jax')
+    evidence: Any = SimpleNamespace(spots=[Spot(Place('train.py', 3), [site], calls, 100, 0, 1.0)])  # type: ignore[list-item]
+    assert list(find_large_copies(evidence)) == []

@@ -4,9 +4,11 @@ Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 
-from pyfuncdbg.hooks.diagnosis import Evidence, Finding
+from pyfuncdbg.hooks.diagnosis import Evidence, Finding, TensorView
 
 _LEAST_SECONDS = 0.1
 _LARGE, _LEAST_COPIED = 1 << 20, 32 << 20
@@ -48,8 +50,9 @@ def find_blocking_callbacks(evidence: Evidence) -> Iterator[Finding]:
             continue
         seconds = spot.seconds * min(inline / max(spot.count, 1), 1.0)
         if seconds >= _LEAST_SECONDS:
+            about = '' if inline >= spot.count else 'about '
             what = (f'{inline} of {spot.count} calls were made on the thread that dispatches the program, which waited for '
-                    f'them {seconds:.2f} s: the next step is not prepared meanwhile')
+                    f'them {about}{seconds:.2f} s: the next step is not prepared meanwhile')
             yield Finding('blocking', spot.title, spot.place, what,
                           {'calls': spot.count, 'calls while dispatching': inline, 'seconds': round(seconds, 3)}, '',
                           'make it short, and hand what takes long to a thread of your own; or compute it in JAX')
@@ -80,10 +83,16 @@ def find_large_copies(evidence: Evidence) -> Iterator[Finding]:
     for spot in evidence.spots:
         if not spot.site.op_type.endswith('_callback') or not spot.calls or spot.site.host != 'jax':
             continue
-        sizes = [sum(tensor.nbytes for tensor in (*call.inputs, *call.outputs)) for call in spot.calls]
+        sizes = [sum(_size(tensor) for tensor in (*call.inputs, *call.outputs)) for call in spot.calls]
         total = round(sum(sizes) / len(sizes) * spot.count)
         if max(sizes) >= _LARGE and total >= _LEAST_COPIED:
             what = (f'Each call copies up to {max(sizes) / _MIB:.1f} MiB between JAX and Python, {total / _MIB:,.0f} MiB in '
                     f'{spot.count} calls')
             yield Finding('copies', spot.title, spot.place, what, {'calls': spot.count, 'most in a call, bytes': max(sizes)},
                           '', 'pass what the function needs: reduce or slice in JAX before the callback')
+
+
+def _size(tensor: TensorView) -> int:
+    """The bytes of a tensor, also of one that was not computed when its call was recorded."""
+    bits = re.search(r'\d+$', tensor.dtype)
+    return tensor.nbytes or math.prod(tensor.shape) * (max(int(bits[0]) // 8, 1) if bits is not None else 1)
