@@ -113,6 +113,8 @@ def test_busy_workers_that_the_program_waits_for_need_help() -> None:
     Evidence(loader(waited=2.0, span=100.0)).function('f', 'item', {2: [1.0] * 90}),            # a small share
     Evidence(loader(waited=.9, span=2.0)).function('f', 'item', {2: [1e-5] * 9000, 3: [1e-5] * 9000}),   # what we add
     Evidence(loader(first=3.0)).function('f', 'item', {2: [.5] * 20}),                          # but for the first batch
+    Evidence(loader(waited=8.0, batches=4)).function('f', 'item', {2: [.5] * 16}),               # one batch may tell nothing
+    Evidence(loader(0, waited=8.0, batches=4)).function('f', 'item', {1: [.5] * 16}),
     Evidence(loader(made=3.0, ended=3.0)),                                                      # started once
     Evidence(loader(made=3.0, ended=3.0, passes=9, persistent=True)),
     Evidence(loader(first=5.0, passes=5, batches=50)).function('f', 'item', {2: [.1] * 250, 3: [.1] * 250}),
@@ -274,6 +276,34 @@ def test_the_end_of_a_process_is_left_for_pytorch_to_see() -> None:
 
 
 # ---------------------------------------------------------------- with PyTorch
+ODD = '''
+from torch.utils.data import DataLoader, Dataset
+class Odd(Exception):
+    def __init__(self, one, two): super().__init__(one, two)    # PyTorch cannot make another one
+class Numbers(Dataset):
+    def __init__(self, error): self.error = error
+    def __len__(self): return 8
+    def __getitem__(self, index):
+        if index == 5: raise self.error
+        return index
+for error in Odd(1, 2), StopIteration('row'):
+    try:
+        for batch in DataLoader(Numbers(error), 2, num_workers=1, multiprocessing_context='fork'): pass
+    except RuntimeError as error:
+        print(type(error).__name__)
+'''
+
+
+@pytest.mark.torch
+def test_exceptions_that_come_as_others_or_end_the_loop(tmp_path: Path) -> None:
+    (tmp_path / 'program.py').write_text(ODD)
+    odd, stop = [finding.what for finding in diagnosed(tmp_path, tmp_path / 'program.py')]
+    assert 'raised Odd: (1, 2) in DataLoader worker 0' in odd
+    assert odd.endswith('; the program got it as RuntimeError at program.py:13, in place of batch 2')
+    assert stop.endswith('; the program got it as StopIteration at program.py:13, in place of batch 2, which ended its loop '
+                         'without an error')
+
+
 FAILING = '''
 import sys, torch
 from torch.utils.data import DataLoader, Dataset

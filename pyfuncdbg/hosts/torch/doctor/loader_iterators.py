@@ -181,7 +181,7 @@ class LoaderIterators:
         number = getattr(iterator, '_rcvd_idx', 0) - 1
         if error is None:
             state.indices.pop(number, None)
-        elif not isinstance(error, StopIteration):
+        elif error.args or not isinstance(error, StopIteration):     # with a text it is a worker's
             in_order = getattr(iterator, '_in_order', True)
             processes = {process.pid: (worker, process) for worker, process in enumerate(_workers(iterator))}
             self._failures.note(error, line, processes, number if in_order else -1,

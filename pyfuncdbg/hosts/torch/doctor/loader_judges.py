@@ -15,6 +15,7 @@ from pyfuncdbg.hosts.torch.doctor.loader_calls import OPS, line_text, loader_spo
 
 _LEAST_SECONDS, _LEAST_SHARE = 0.5, 0.25
 """Of waiting, for a finding."""
+_LEAST_BATCHES = 5
 _BUSY = 0.7
 """Share of their time that workers are in the program's functions, above which these are what takes long."""
 _OVERHEAD = 2e-4
@@ -65,7 +66,7 @@ def _without_workers(evidence: Evidence, fact: RecordedFact) -> Iterator[Finding
     work = _work(evidence, {fact.process}, fact.place)
     span, cpus = _seconds(fact, 'span'), fact.number('cpus')
     share = work.seconds / span if span else 0.0
-    if work.seconds < _LEAST_SECONDS or share < _LEAST_SHARE:
+    if work.seconds < _LEAST_SECONDS or share < _LEAST_SHARE or fact.number('batches') < _LEAST_BATCHES:
         return
     what = (f'The program fetches the items of {fact.text("dataset")} itself, {work.seconds:.2f} s of {span:.2f} s, and '
             f'nothing is computed meanwhile: {work.slowest}')
@@ -85,7 +86,8 @@ def _slow_workers(fact: RecordedFact, work: _Work) -> Iterator[Finding]:
     dataset, workers, cpus = fact.text('dataset'), fact.number('workers'), fact.number('cpus')
     waited = _seconds(fact, 'waited')
     share = waited / steady if steady > 0 else 0.0
-    if waited < max(_LEAST_SECONDS, work.calls * _OVERHEAD / workers) or share < _LEAST_SHARE:
+    overhead = work.calls * _OVERHEAD / workers
+    if waited < max(_LEAST_SECONDS, overhead) or share < _LEAST_SHARE or fact.number('batches') < _LEAST_BATCHES:
         return
     figures = {**_figures(fact, waited, share), 'busy share of the workers': round(work.busy, 3)}
     what = f'The program waits for the loader of {dataset} {waited:.2f} s of {steady:.2f} s'

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.diagnosis import CallView, Evidence, Finding, Place, RecordedFact
+from pyfuncdbg.hooks.diagnosis import CallView, ErrorView, Evidence, Finding, Place, RecordedFact
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hosts.torch.doctor.loader_calls import OPS, line_text, loader_spots, numbers
 from pyfuncdbg.hosts.torch.doctor.worker_failures import ENDED, signal_name
@@ -35,7 +35,7 @@ def find_worker_errors(evidence: Evidence) -> Iterator[Finding]:
         for call in spot.calls:
             if call.error is not None and (worker := _worker(evidence, call)) >= 0:
                 place = _raised_at(call.error.frames)
-                groups.setdefault((place, call.error.type, spot.site.name), []).append((worker, call))
+                groups.setdefault((place, _class_name(call.error), spot.site.name), []).append((worker, call))
     for (place, error_type, name), raised in groups.items():
         workers = {worker for worker, _ in raised}
         told = [fact for fact in facts if fact.text('type') == error_type and fact.number('worker') in workers]
@@ -55,7 +55,7 @@ def _of_calls(evidence: Evidence, place: Place, raised: Sequence[tuple[int, Call
     where = f'DataLoader worker {worker}' + (f' (process {pid})' if pid else '')
     message = _first_line(call.error.message)
     item = _item(evidence, call)
-    what = (f'{name} raised {call.error.type}{f": {message}" if message else ""} in {where}'
+    what = (f'{name} raised {_class_name(call.error)}{f": {message}" if message else ""} in {where}'
             f'{f", for {item}" if item else ""}' + (f'; {_surfaced(facts[0], not item)}' if facts else ''))
     return Finding('worker error', name, place, what, {'calls that raised': len(raised), 'calls': count}, '',
                    'pyfuncdbg run --catch stops there, in the worker', tuple(call.number for _, call in raised[:3]))
@@ -78,7 +78,7 @@ def _surfaced(fact: RecordedFact, with_items: bool = True) -> str:
     text = f'the program got it as {fact.text("surfaced")} at {line_text(fact.place)}'
     if batch >= 0:
         text += f', in place of batch {batch}' + (f' (items {items})' if items else '')
-    return text
+    return text + (', which ended its loop without an error' if fact.text('surfaced') == 'StopIteration' else '')
 
 
 def find_dead_workers(evidence: Evidence) -> Iterator[Finding]:
@@ -118,6 +118,11 @@ def _worker(evidence: Evidence, call: CallView) -> int:
     """The number of the worker in which a call was made; -1 for the main process."""
     match = _WORKER.match(evidence.run_label(call.number))
     return int(match[1]) if match is not None else -1
+
+
+def _class_name(error: ErrorView) -> str:
+    """The name of an exception's class without its module's, as PyTorch says it."""
+    return error.type.rpartition('.')[2]
 
 
 def _raised_at(frames: Sequence[Frame]) -> Place:
