@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 
@@ -41,21 +42,32 @@ class NodeKernel:
         Raises:
             OpError: The kernel failed.
         """
-        context = sys.modules['tensorflow.python.eager.context']
-        execute: Any = sys.modules['tensorflow.python.eager.execute']
+        context: Any = sys.modules['tensorflow.python.eager.context']
+        if context.executing_eagerly():
+            return self._compute(inputs, context.context())
         with context.eager_mode():
-            if self._constant is not None:
-                protos: Any = sys.modules['tensorflow.python.framework.tensor_util']
-                return [to_eager(protos.MakeNdarray(self._constant), None)]
-            tensors = [to_eager(value, dtype) for value, dtype in zip(inputs, self.dtypes, strict=True)]
-            current = context.context()
-            current.ensure_initialized()
-            outputs = execute.quick_execute(self.op_type, self.outputs, inputs=tensors, attrs=self.attrs, ctx=current)
-            return list(outputs or ())
+            return self._compute(inputs, context.context())
+
+    def _compute(self, inputs: Sequence[Any], context: Any) -> list[Any]:
+        if self._constant is not None:
+            protos: Any = sys.modules['tensorflow.python.framework.tensor_util']
+            return [to_eager(protos.MakeNdarray(self._constant), None)]
+        execute: Any = sys.modules['tensorflow.python.eager.execute']
+        tensors = [to_eager(value, dtype) for value, dtype in zip(inputs, self.dtypes, strict=True)]
+        context.ensure_initialized()
+        outputs = execute.quick_execute(self.op_type, self.outputs, inputs=tensors, attrs=self.attrs, ctx=context)
+        return list(outputs or ())
 
     def on_values(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """The outputs for a list of inputs, as `Host.call_again` asks."""
         return self(*inputs)
+
+
+def in_eager_mode() -> AbstractContextManager[None]:
+    """A block in which many kernels are called: none enters eager mode by itself."""
+    context: Any = sys.modules['tensorflow.python.eager.context']
+    mode: AbstractContextManager[None] = context.eager_mode()
+    return mode
 
 
 def to_eager(value: Any, dtype: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, RunForm
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.op_batch import OpSequence
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation_frames
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import node_context, plain_attrs
@@ -46,13 +47,16 @@ class SessionPlan:
         form: As in `Run`.
         active_runs: The active runs of the graph, this plan's and others', in order of their beginning.
         list_sites: Gives the sites, for a `Run`.
-        writes_variables: Whether a node writes to a v1 variable.
+        writers: Nodes that write to v1 variables.
+        has_handles: Whether a node takes a variable, of either version, or another resource.
+        sequences: Of the nodes that a recorder got together, by these and the places of their values.
         interest: A `hooks.stamp`, and whether a hook was interested under it in a run, or in a Python function of it.
     """
 
     __slots__ = (
         '__weakref__',
         '_callers',
+        '_fits',
         '_kernels',
         '_variable_order',
         'active_runs',
@@ -63,13 +67,15 @@ class SessionPlan:
         'fetches',
         'form',
         'graph',
+        'has_handles',
         'interest',
         'list_sites',
         'nodes',
+        'sequences',
         'sites',
         'targets',
         'units',
-        'writes_variables',
+        'writers',
     )
 
     def __init__(self, graph: Any, units: RunUnits, sites: tuple[CallSite, ...], feeds: Sequence[Any],
@@ -88,8 +94,12 @@ class SessionPlan:
         self.feed_names = tuple(tensor.name for tensor in feeds)
         self.fetch_names = tuple(tensor.name for tensor in fetches)
         self.constants: dict[str, Any] = {}
-        self.writes_variables = any(written_slots(op) for op in self.nodes)
+        self.writers = frozenset(op for op in self.nodes if written_slots(op))
+        self.has_handles = any(tensor.dtype._is_ref_dtype or tensor.dtype.name == 'resource'
+                               for op in self.nodes for tensor in op.inputs)
+        self.sequences: dict[Any, OpSequence] = {}
         self._kernels: dict[str, NodeKernel] = {}
+        self._fits: dict[Any, bool] = {}
         self._variable_order: RefVariableOrder | None = None
         self._callers: dict[str, list[int]] | None = None
 
@@ -110,6 +120,18 @@ class SessionPlan:
                 if op.type in SCRIPTS:
                     self._callers.setdefault(op.get_attr('token').decode(), []).append(place)
         return self._callers.get(token, ())
+
+    @property
+    def writes_variables(self) -> bool:
+        """Whether a node writes to a v1 variable."""
+        return bool(self.writers)
+
+    def fits(self, op: Any) -> bool:
+        """Whether a node can be computed alone, as `NodeKernel.fits`."""
+        fits = self._fits.get(op)
+        if fits is None:
+            fits = self._fits[op] = NodeKernel.fits(op)
+        return fits
 
     def kernel(self, op: Any) -> NodeKernel:
         """The kernel of a node without state."""

@@ -23,12 +23,13 @@ from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hooks.value_placeholders import UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
+from pyfuncdbg.hosts.tensorflow.sessions.node_batches import record_nodes
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun, RunCalls, RunPosition
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import SessionPlan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, SessionVariableNodes
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import Handle, SteppedValues, copy_for_program
-from pyfuncdbg.hosts.tensorflow.sessions.whole_run import WholeRun
+from pyfuncdbg.hosts.tensorflow.sessions.whole_run import WholeRun, note_disagreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,9 @@ class SteppedRun:
             whole_run = WholeRun(self._plan, self._values, self._run.host, pending)
             results = whole_run.run(self._session_run, self._run_again)
             self._whole_run = whole_run
+            if hooks.op_recorder is not None and not (pending is not None and pending.paused):
+                record_nodes(self._plan, self._run, whole_run, self._values, self._op_site)
+                return results
         self._run.control = cursor = RunCursor(self, self, self._run)
         if pending is not None and pending.paused:
             cursor.pause_at(pending.pause_position, pending.on_pause)
@@ -247,7 +251,10 @@ class SteppedRun:
     def _compute_node(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
         """The outputs of a node without a run of the session; None if unknown."""
         if self._whole_run is not None:
-            return self._whole_run.outputs(op, inputs)
+            outputs = self._whole_run.outputs(op, inputs)
+            if self._whole_run.disagrees:
+                note_disagreement()
+            return outputs
         if self._plan.units.sorts[op] == 'handle':
             return self._values.name_handles(op)
         if self._plan.units.sorts[op] != 'pure' or any(value is None for value in inputs):

@@ -17,7 +17,6 @@ from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.output.output import Output
 from pyfuncdbg.hooks.value_placeholders import UnknownValue
-from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import eager_attr, to_eager
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import FORWARDING, RefVariableOrder, VariableAlias, written_slots
@@ -38,6 +37,9 @@ class WholeRun:
         values: Receives the values of its tensors.
         host: Of the run.
         pending: The run's control meanwhile.
+
+    Attributes:
+        disagrees: Whether the node whose outputs were asked for last gives others alone.
     """
 
     def __init__(self, plan: SessionPlan, values: SteppedValues, host: Host, pending: PendingRun | None) -> None:
@@ -51,6 +53,7 @@ class WholeRun:
         self._session_values: dict[str, Any] = {}
         self._contents = VariableContents(self._variable_order, {}, {})
         self._no_other_writer = True
+        self.disagrees = False
 
     def run(self, session_run: SessionRun, run_again: SessionRun) -> list[Any]:
         """Let the session run everything, and return the fetches.
@@ -72,7 +75,7 @@ class WholeRun:
         values = session_run(plan.targets, [*plan.fetches, *extra], feeds)
         results = values[:len(plan.fetches)]
         session_values |= {tensor.name: value for tensor, value in zip((*plan.fetches, *extra), values, strict=True)}
-        if len(plan.active_runs) == 1:                # no other run has written to variables since
+        if len(plan.active_runs) == 1 and plan.has_handles:                # no other run has written to variables since
             session_values |= read_written(plan.nodes,
                                            lambda tensor: tensor.name not in session_values and plan.units.sorts.get(
                 tensor.op) == 'pure', run_again)
@@ -154,7 +157,7 @@ class WholeRun:
         """Whether there is anything to record of a node: a value that the session keeps to itself is not recorded."""
         sort = self._plan.units.sorts[op]
         if sort == 'pure':
-            return node_kernel.NodeKernel.fits(op) and all(value is not None for value in inputs)
+            return self._plan.fits(op) and all(value is not None for value in inputs)
         return sort != 'handle' and (not op.outputs or any(
             tensor.name in self._session_values or self._is_shared(tensor, op) for tensor in op.outputs))
 
@@ -167,9 +170,10 @@ class WholeRun:
         sort = self._plan.units.sorts[op]
         if sort == 'handle':
             return self._values.name_handles(op)
-        if self._no_other_writer and written_slots(op):
+        self.disagrees = False
+        if self._no_other_writer and op in self._plan.writers:
             self._contents.note_write(op, inputs)
-        if sort != 'pure' and not (sort == 'read' and node_kernel.NodeKernel.fits(op) and any(
+        if sort != 'pure' and not (sort == 'read' and self._plan.fits(op) and any(
                 self._may_change(tensor.name) for tensor in op.outputs)):
             return [self._variable_value(tensor) if self._is_shared(tensor, op) else self._session_values.get(tensor.name)
                     for tensor in op.outputs]
@@ -207,11 +211,11 @@ class WholeRun:
         return self._unknown_content(tensor, alias, version) if value is None else value
 
     def _session_outputs(self, op: Any, outputs: Sequence[Any], session_values: Mapping[str, Any]) -> list[Any]:
-        """The outputs of a node in the session, where known; with a remark if the node alone gives others."""
+        """The outputs of a node in the session, where known; notes if the node alone gives others."""
         read = self._host.to_numpy
         values = [session_values.get(tensor.name, value) for tensor, value in zip(op.outputs, outputs, strict=True)]
         if not all(one is other or agree(read(one), read(other)) for one, other in zip(values, outputs, strict=True)):
-            note_disagreement()
+            self.disagrees = True
         return values
 
 
