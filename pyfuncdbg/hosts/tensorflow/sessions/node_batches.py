@@ -125,8 +125,7 @@ class NodeBatches:
         """An array that nothing writes to; any other value as it is."""
         if isinstance(value, (np.ndarray, np.generic)):         # the session has given it to the program, too
             array = np.array(value)
-        elif hasattr(value, '_numpy_internal') and value.dtype.is_numpy_compatible and value.dtype.name not in (
-                'resource', 'variant'):
+        elif hasattr(value, '_numpy_internal'):
             array = self._run.host.to_numpy(value)              # shares the memory of a tensor, which never changes
         else:
             return value
