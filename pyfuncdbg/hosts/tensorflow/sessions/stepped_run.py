@@ -29,7 +29,7 @@ from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import SessionPlan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, SessionVariableNodes
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import Handle, SteppedValues, copy_for_program
-from pyfuncdbg.hosts.tensorflow.sessions.whole_run import WholeRun, note_disagreement
+from pyfuncdbg.hosts.tensorflow.sessions.whole_run import WholeRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +251,7 @@ class SteppedRun:
     def _compute_node(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
         """The outputs of a node without a run of the session; None if unknown."""
         if self._whole_run is not None:
-            outputs = self._whole_run.outputs(op, inputs)
-            if self._whole_run.disagrees:
-                note_disagreement()
-            return outputs
+            return self._whole_run.outputs_of_call(op, inputs)
         if self._plan.units.sorts[op] == 'handle':
             return self._values.name_handles(op)
         if self._plan.units.sorts[op] != 'pure' or any(value is None for value in inputs):
@@ -394,8 +391,8 @@ def current_inputs(plan: SessionPlan, op: Any, unit: RunUnit, inputs: Sequence[A
 
 def _holds_version(plan: SessionPlan, op: Any, unit: RunUnit, variable: Any, ran: bool) -> bool:
     """Whether a variable holds now the version that a node finds in it."""
-    writers = [writer for writer in plan.variable_order.writers.get(variable,
-                                                                    ()) if writer in unit.nodes and writer is not op]
+    all_writers = plan.variable_order.writers.get(variable, ())
+    writers = [writer for writer in all_writers if writer in unit.nodes and writer is not op]
     if not writers:
-        return op not in plan.variable_order.writers.get(variable, ()) or not ran
+        return op not in all_writers or not ran
     return ran and plan.variable_order.version(op, variable) is plan.variable_order.latest_writer(writers)

@@ -190,6 +190,13 @@ class WholeRun:
             return None
         return self._session_outputs(op, computed, self._session_values)
 
+    def outputs_of_call(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
+        """As `outputs`; a remark is put on the present call if the node alone gives others."""
+        outputs = self.outputs(op, inputs)
+        if self.disagrees:
+            note_disagreement()
+        return outputs
+
     def _variable_value(self, tensor: Any) -> Any:
         """The value of a tensor in a variable's memory when its node ran, or that all its readers found."""
         if tensor.name in self._session_values:
