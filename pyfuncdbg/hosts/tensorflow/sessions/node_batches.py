@@ -1,6 +1,7 @@
 """Batches of the nodes of a session run that was executed as a whole.
 
-Where a recorder alone watches ops, `SteppedRun` has them filled, on the thread of the run. A sequence is made once for each order of nodes and values of a plan.
+Where a recorder alone watches ops, `SteppedRun` has them filled, on the thread of the run. A sequence is made
+once for each order of nodes and values of a plan.
 """
 from __future__ import annotations
 
