@@ -134,7 +134,7 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
         return screen
     _debug(options)
     _tell_at_exit(options)
-    recorded_program.begin(path, program.argv, draws_report=not options.quiet, children=not options.no_children,
+    recorded_program.begin(path, program, draws_report=not options.quiet, children=not options.no_children,
                            **recorded_program.recorder_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
@@ -236,7 +236,7 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     from pyfuncdbg.ui.inspector.hosting.host import take_terminal
     take_terminal()
     _debug(options)
-    recorded_program.begin(path, program.argv, inspected=True, draws_report=False, children=not options.no_children,
+    recorded_program.begin(path, program, inspected=True, draws_report=False, children=not options.no_children,
                            **recorded_program.recorder_options(options, budget))
     if options.breaks:
         recorded_program.note_unhit()
@@ -288,7 +288,7 @@ def _demo(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     if not os.access('.', os.W_OK):
         import tempfile
         path = Path(tempfile.mkdtemp(prefix='pyfuncdbg-')) / path
-    recorded_program.begin(path, program.argv)
+    recorded_program.begin(path, program)
     return lambda: _execute(program)
 
 

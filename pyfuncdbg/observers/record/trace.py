@@ -202,8 +202,10 @@ class Trace:
                     damage.append(f'{name}: {reader.stop_reason} at byte {offset} of {length}')
         tree = program_processes(self.path, {number: (log.pid, log.host) for number, log in index.logs.items()})
         first, runs = logs[0] if logs else LogState(), self._reading.run_counts()
+        if tree:                                # which has the module's name, too, behind -m
+            first = replace(first, argv=tree[0].command)
         if tree and 1 not in index.logs:        # the program itself had nothing to record, its children may have
-            first = replace(first, pid=tree[0].pid, argv=tree[0].command, host=tree[0].host, python=tree[0].python)
+            first = replace(first, pid=tree[0].pid, host=tree[0].host, python=tree[0].python)
         ended = max([one.ended - manifest.created for one in tree if one.ended is not None], default=0.0)
         return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
                          max([ended, *[log.last / 1e9 for log in logs]]), _pids(first, index.logs),

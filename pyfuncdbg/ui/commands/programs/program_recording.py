@@ -36,13 +36,13 @@ class ProgramRecording:
         recorder: None before there is something to record.
     """
 
-    def __init__(self, path: Path, argv: Iterable[str], options: Mapping[str, Any], *, at_once: bool,
+    def __init__(self, path: Path, command: Iterable[str], options: Mapping[str, Any], *, at_once: bool,
                  children: bool) -> None:
         """Make the trace.
 
         Args:
             path: Its folder.
-            argv: The program and its arguments.
+            command: The program and its arguments.
             options: As for `Recorder`.
             at_once: Record from now on: somebody looks on.
             children: Follow the processes that the program starts.
@@ -69,7 +69,7 @@ class ProgramRecording:
             raise trace_folder.cannot_record_error(self.path, error) from error
         self._process: FollowedProcess = offer(
             str(self.path), trace_folder.read_manifest(self.path).id, [*FRAMEWORKS, __name__.partition('.')[0]],
-            [name for framework in FRAMEWORKS.values() for name in framework.rank_variables], list(argv), ImportWatch,
+            [name for framework in FRAMEWORKS.values() for name in framework.rank_variables], list(command), ImportWatch,
             children)
         if self.recorder is None:
             DelayedRecorder(self._begin).install()

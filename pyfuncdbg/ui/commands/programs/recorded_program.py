@@ -22,6 +22,7 @@ from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.configuration import Configuration, configuration, location, traces_folder
 from pyfuncdbg.ui.commands.programs.flight_options import FlightOptions, flight_recorder
 from pyfuncdbg.ui.commands.programs.recording_options import recording_options
+from pyfuncdbg.ui.commands.programs.run_script import Program
 from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
 
 _DEBUGGER = 'pyfuncdbg.observers.debug.debugger'
@@ -93,13 +94,13 @@ def give_up(path: Path) -> None:
         path.rmdir()
 
 
-def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspected: bool = False, children: bool = True,
+def begin(path: Path, program: Program, *, draws_report: bool = True, inspected: bool = False, children: bool = True,
           **options: Any) -> None:
     """Record every wrapped call of this process, and of those that it starts, until the interpreter's exit.
 
     Args:
         path: Folder of the trace, to be made.
-        argv: The program's `sys.argv`, which it gets now: the trace says what was run.
+        program: It gets its `sys.argv` now: the trace says what was run.
         draws_report: Whether to draw the report at the exit.
         inspected: Whether the inspector shows the trace: without one, it raises.
         children: Whether processes that start afresh are recorded too.
@@ -112,10 +113,11 @@ def begin(path: Path, argv: Sequence[str], *, draws_report: bool = True, inspect
     """
     from pyfuncdbg.hooks.notice import say
     from pyfuncdbg.ui.commands.programs.program_recording import ProgramRecording
-    sys.argv = list(argv)
+    sys.argv = list(program.argv)
     folder, environment, started = _current_folder(), dict(os.environ), time.time()
     try:
-        recording = ProgramRecording(path, argv, options, at_once=inspected or _DEBUGGER in sys.modules, children=children)
+        recording = ProgramRecording(path, program.command, options, at_once=inspected or _DEBUGGER in sys.modules,
+                                     children=children)
     except NoRoomError as error:
         if inspected:
             raise

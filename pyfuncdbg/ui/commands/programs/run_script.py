@@ -51,6 +51,11 @@ class Program:
     code: str | None = None
     module: str = ''
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What follows `python` on a command line that runs it."""
+        return ('-m', self.module, *self.argv[1:]) if self.argv[0] == '-m' else self.argv
+
 
 def script(path: str, args: tuple[str, ...] = ()) -> Program:
     """The program in a file, a folder or a zip file with a `__main__`.

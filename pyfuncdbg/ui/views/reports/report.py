@@ -329,6 +329,11 @@ def _unclosed(info: TraceInfo) -> str:
 def _lost(summary: TraceSummary) -> list[Part]:
     info = summary.info
     parts: list[Part] = []
+    unrecorded = [process for process in info.tree if process.unrecorded]
+    if unrecorded:
+        which = count(len(unrecorded), 'process', 'processes')
+        parts.append(Text(f'{which} of the program {"was" if len(unrecorded) == 1 else "were"} not recorded; info says why',
+                          'yellow', overflow='fold'))
     if info.pauses:
         parts.append(Text(f'recording was off {pauses_line(info.pauses)}', 'yellow', overflow='fold'))
     if info.trips:
