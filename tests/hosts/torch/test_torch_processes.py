@@ -51,7 +51,8 @@ def test_ranks_of_torchrun_and_their_spawned_workers_record_into_one_trace(tmp_p
     (tmp_path / 'train.py').write_text(TRAINING)
     launcher = '-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', '2'
     done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', *launcher, 'train.py'],
-                          cwd=tmp_path, text=True, capture_output=True, env=dict(os.environ, PYTHONPATH=str(HERE)), timeout=250)
+                          cwd=tmp_path, text=True, capture_output=True, timeout=250,
+                          env=dict(os.environ, PYTHONPATH=str(HERE)))
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ['0 6.0 2.0 28.0', '1 6.0 2.0 28.0']
     with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
@@ -65,5 +66,5 @@ def test_ranks_of_torchrun_and_their_spawned_workers_record_into_one_trace(tmp_p
             assert passes[0].inputs[0].to_numpy().tolist() == [int(rank.label[-1]) + 1.0]
             workers = [process for process in tree if process.parent == rank.pid]
             assert [worker.label for worker in workers] == [rank.label] * 2
-            items = trace.calls(processes=tuple([worker.log for worker in workers]), kind='python', site='Numbers.__getitem__')
+            items = trace.calls(processes=tuple([worker.log for worker in workers]), site='Numbers.__getitem__')
             assert sorted(call.outputs[0].to_numpy().item() for call in items) == [float(index) for index in range(8)]
