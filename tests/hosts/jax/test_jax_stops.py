@@ -83,3 +83,43 @@ def test_the_limit_of_collectives_is_lifted_or_said(tmp_path: Path, line: str, o
     seconds = 60 if RELEASE >= (0, 8) else 15
     assert (f'XLA ends the process after {seconds} s' in done.stderr) is (warns or RELEASE < (0, 8))
     assert '2 threads at a stop' in done.stderr or '1 thread at a stop' in done.stderr
+
+
+WAITING = """
+import os
+os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2 ' + os.environ['MORE_FLAGS']
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+import pyfuncdbg
+from pyfuncdbg.hosts.jax.runs import collective_limit
+collective_limit._LONG = int(os.environ['LIFTED'] or collective_limit._LONG)
+def part(v):
+    return np.asarray(v) + 1
+def each(v):
+    return jax.lax.psum(jax.pure_callback(part, jax.ShapeDtypeStruct(v.shape, v.dtype), v), 'i')
+mesh = Mesh(np.array(jax.devices()), ('i',))
+total = jax.jit(jax.shard_map(each, mesh=mesh, in_specs=P('i'), out_specs=P()))
+print(total(jnp.arange(2.)))
+"""
+WARNS_SOON = '--xla_cpu_collective_call_warn_stuck_timeout_seconds=1'
+TERMINATES_SOON = f'{WARNS_SOON} --xla_cpu_collective_call_terminate_timeout_seconds=3'
+
+
+@pytest.mark.skipif((0, 0) < RELEASE < (0, 8), reason='XLA of JAX before 0.8 does not know the flag')
+@pytest.mark.parametrize(('flags', 'lifted', 'says', 'ends'), [
+    (TERMINATES_SOON, '', 'XLA ends the process after 4 s', True),      # the program's own limits stay, and are said
+    (WARNS_SOON, '3', '', True),                # the flag that we set is the one that XLA obeys
+    (WARNS_SOON, '', '', False)])
+def test_a_stop_longer_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str, lifted: str, says: str,
+                                      ends: bool) -> None:
+    """One device is at a stop for eight seconds, and the other one waits for it in a collective."""
+    monkeypatch.setenv('MORE_FLAGS', flags)
+    monkeypatch.setenv('LIFTED', lifted)
+    done, _ = record(tmp_path, WAITING, '--break', 'part if v[0] == 0', '--ui', 'prompt',
+                        typed="p __import__('time').sleep(8)\np 'still ' + 'here'\nc\n")
+    assert 'STOPPED before call' in done.stderr or 'STOPPED entering part' in done.stderr, done.stderr
+    card, typed, rest = done.stderr.partition('(pfd) p __import__')
+    assert (says in card if says else 'XLA ends the process' not in card) and typed
+    assert 'This thread has been waiting for `all reduce' in rest
+    assert (done.returncode != 0 and 'Termination timeout' in rest and "'still here'" not in rest) is ends
+    assert ("'still here'" in rest and done.stdout == '[3.]\n') is not ends

@@ -6,6 +6,7 @@ On the thread that starts the backend.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +15,13 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
 FLAG = '--xla_cpu_collective_call_terminate_timeout_seconds'
+_WARNING_FLAG = '--xla_cpu_collective_call_warn_stuck_timeout_seconds'
 _VARIABLE = 'XLA_FLAGS'
 _LONG = 10_000_000                              # seconds: 115 days
 _KNOWN_FROM = 0, 8
 """The first version of JAX whose XLA is known to have the flag: one that has not ends the process where it finds it."""
+_HARMLESS = 24 * 3600
+"""Seconds from which on a limit that the program has set is not worth a remark."""
 _REMARK = 'the other devices may wait for this call in a collective: then XLA ends the process after {} s'
 _ADVICE = f'. To stop longer, start it with {_VARIABLE}={FLAG}=N'
 
@@ -43,9 +47,12 @@ class CollectiveLimit:
         Returns:
             '' where there is nothing to fear.
         """
-        if devices < 2 or self._is_lifted or FLAG in os.environ.get(_VARIABLE, ''):
+        if devices < 2 or self._is_lifted:
             return ''
-        return _REMARK.format(60) + _ADVICE if self._parts.release >= _KNOWN_FROM else _REMARK.format(15)
+        if self._parts.release < _KNOWN_FROM:
+            return _REMARK.format(15)
+        seconds = _seconds(_WARNING_FLAG, 20) + _seconds(FLAG, 40)      # XLA counts the second from the warning on
+        return _REMARK.format(seconds) + _ADVICE if seconds < _HARMLESS else ''
 
     def _replace_init(self, original: Callable[[str], Any]) -> Callable[[str], Any]:
         def _init_backend(platform: str) -> Any:
@@ -64,3 +71,9 @@ class CollectiveLimit:
             self._is_lifted = True
             return backend
         return _init_backend
+
+
+def _seconds(flag: str, default: int) -> int:
+    """What a flag of the program says; the last one counts."""
+    values = re.findall(rf'{flag}=(\d+)', os.environ.get(_VARIABLE, ''))
+    return int(values[-1]) if values else default
