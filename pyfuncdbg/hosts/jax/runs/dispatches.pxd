@@ -2,6 +2,6 @@
 
 
 cdef class Dispatch:
-    cdef public object executable, run, caller, _results
+    cdef public object executable, run, caller, _results, _held
     cdef public dict calls, steps
-    cdef public bint failed, begun_by_call
+    cdef public bint failed, begun_by_call, _is_computed

@@ -30,6 +30,8 @@ from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
 from pyfuncdbg.hosts.jax.runs.post_hook import PostHook
 
 _MOST_OPEN, _MOST_DROPPED = 1 << 12, 32
+_HELD = 1 << 10
+"""Elements of a result that is kept until it is computed: it tells when its dispatch is over, should the program drop it."""
 
 
 class Dispatch:
@@ -44,7 +46,7 @@ class Dispatch:
         begun_by_call: Whether one of its calls came on a thread of XLA's before the end of its dispatch was seen.
     """
 
-    __slots__ = ('_results', 'begun_by_call', 'caller', 'calls', 'executable', 'failed', 'run', 'steps')
+    __slots__ = ('_held', '_is_computed', '_results', 'begun_by_call', 'caller', 'calls', 'executable', 'failed', 'run', 'steps')
 
     def __init__(self, executable: Executable | None, run: Run) -> None:
         self.executable = executable
@@ -54,10 +56,15 @@ class Dispatch:
         self.failed = self.begun_by_call = False
         self.caller: tuple[int, int] = 0, 0
         self._results: list[weakref.ref[Any]] | None = None
+        self._held: Any = None
+        self._is_computed = False
 
     def expect(self, results: Sequence[Any], array: type) -> None:
-        """Note the results, which may not be computed yet; they are not kept alive."""
-        self._results = [weakref.ref(result) for result in results if isinstance(result, array)]
+        """Note the results, which may not be computed yet; none but a small one is kept alive until then."""
+        arrays = [result for result in results if isinstance(result, array)]
+        self._results = [weakref.ref(result) for result in arrays]
+        if not self.over:
+            self._held = next((result for result in arrays if result.size <= _HELD and not result.is_deleted()), None)
 
     def has_room_for(self, lowered: LoweredCallback | Observing) -> bool:
         """Whether it can make one more call of a callback."""
@@ -71,8 +78,13 @@ class Dispatch:
     @property
     def over(self) -> bool:
         """Whether it makes no more calls: its results are computed, or the program has none and all calls were made."""
-        if self._results is None:
-            return False
+        if self._results is None or self._is_computed:
+            return self._is_computed
+        held = self._held                       # read once: several threads ask
+        if held is not None and not held.is_deleted():
+            if held.is_ready():
+                self._is_computed, self._held = True, None
+            return self._is_computed
         arrays = self._live_results()
         return all(array.is_ready() for array in arrays) if arrays else self._made_all()
 
@@ -88,8 +100,10 @@ class Dispatch:
         executable = self.executable
         if executable is None:
             return False
+        # A program has mostly read results of which nothing is left: then they were computed.
+        may_vary = bool(self._results)
         makers: list[LoweredCallback | Observing] = [*executable.callbacks, *executable.observers]
-        return all(maker.times is not None and self.calls.get(maker, 0) >= maker.times for maker in makers)
+        return all(may_vary if maker.times is None else self.calls.get(maker, 0) >= maker.times for maker in makers)
 
 
 class _Thread(threading.local):

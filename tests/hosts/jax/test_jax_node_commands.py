@@ -1,0 +1,86 @@
+"""Commands on the nodes of JAX, in a recording with `--ops` and at a stop; calls that are made once more."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hosts.jax.jax_program import record, run
+
+pytestmark = [pytest.mark.jax, pytest.mark.timeout(300)]
+
+PROGRAM = """
+import jax, jax.numpy as jnp, numpy as np
+calls = []
+def clip(v, limits):
+    low, high = limits
+    calls.append(float(high))
+    return np.minimum(np.asarray(v), high)
+@jax.jit
+def step(w, x):
+    h = jnp.tanh(x * w)
+    c = jax.pure_callback(clip, jax.ShapeDtypeStruct(h.shape, h.dtype), h, (jnp.float32(0.), h[1]))
+    return c / h.sum()
+for _ in range(2):
+    print(np.asarray(step(jnp.float32(2.), jnp.arange(3.))).round(3))
+print(len(calls))
+"""
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the program and its recording."""
+    path = tmp_path_factory.mktemp('nodes')
+    done, _ = record(path, PROGRAM, '--ops', '-q')
+    assert done.stdout == '[0.    0.491 0.491]\n' * 2 + '2\n', done.stderr
+    return path
+
+
+COMMANDS = {
+    'ni step/tanh': ['node step/tanh  tanh  ok', 'an op of the graph, of jax', 'step, 2 runs', '2 calls',
+                     'step/mul:0  mul  float32[3] = 0 2 4', 'step/tanh:0  float32[3] = 0 0.964 0.9993',
+                     '-> step/slice, step/pure_callback, step/reduce_sum', 'program.py:10 in step'],
+    'ni step/clip': ['node step/clip  pure_callback  ok', 'clip  ', 'program.py:4', 'limits[1]', 'float32[] = 0.964'],
+    'li step/div': ['8 nodes go into step/div', '├─ step/pure_callback:0  float32[3] = 0 0.964 0.964',
+                    '│     └─ step/slice:0  float32[1] = 0.964', '└─ step/reduce_sum:0  float32[] = 1.963'],
+    'lo step/tanh': ['5 nodes come of step/tanh', '│  └─ step/div  float32[3] = 0 0.491 0.491',
+                     '└─ step/reduce_sum  float32[] = 1.963'],
+    'ps program.py:10': ['step/mul mul  2x', 'step/tanh tanh  2x', 'float32[3] = 0 0.964 0.9993', 'h = jnp.tanh(x * w)'],
+    'lp --site step/tanh': ['step/tanh', 'tanh', 'program.py:10'],
+    'lt --site step/clip': ['2 tensors', '#8 ', '0.6427'],
+    'pt step/tanh:0': ['output 0 of call', 'zero 1  + 2  of 3', '0.964028  0.999329'],
+    'graph': ['graph of step, 2 runs', 'feeds: w, x', 'fetches: result', '7 nodes'],
+}
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+def test_commands_on_a_recording(folder: Path, command: str) -> None:
+    shown = run(folder, '-m', 'pyfuncdbg', 'show', 'trace', *command.split())
+    assert [words for words in COMMANDS[command] if words not in shown.stdout] == [], shown.stdout + shown.stderr
+
+
+def test_commands_at_a_stop(tmp_path: Path) -> None:
+    """The ops that have run are there, and those after the callback not yet."""
+    done, _ = record(tmp_path, PROGRAM, '--ops', '--break', 'clip', '--ui', 'prompt', '-q',
+                     typed='ni step/tanh\nli step/tanh\nlo step/mul\nps program.py:10\nlp --site step/tanh\nlt\nq\n')
+    answers = done.stderr.split('(pfd) ')[1:]
+    assert 'node step/tanh  tanh' in answers[0] and '= 0 0.964 0.9993' in answers[0], done.stderr
+    assert 'step/mul:0  float32[3] = 0 2 4' in answers[1]
+    assert 'step/tanh  float32[3] = 0 0.964 0.9993' in answers[2]
+    assert 'step/tanh tanh  1x' in answers[3]
+    assert 'step/tanh' in answers[4] and 'step/div  float32' not in done.stderr
+    assert '9 tensors' in answers[5] and 'step/mul:0' in answers[5]
+
+
+def test_a_callback_is_called_once_more(tmp_path: Path) -> None:
+    """Within it and after it; each time with the values that it got, and the program gets what the last one gives."""
+    typed = 'n\nn\nv = None\nretry\nretry\ninject out0 np.full(3, 7, np.float32)\nb program.py:14\nc\np len(calls)\nq\n'
+    done, trace = record(tmp_path, PROGRAM, '--break', 'clip', '--ui', 'prompt', '-q', typed=typed)
+    out = done.stderr
+    assert out.count("'step/clip' once more: its effects outside (files, prints) happen again") == 2, out
+    assert out.count("STOPPED after call 1 of node 'step/clip'") == 2
+    assert out.count('step/clip:0  float32[3]  [0, 0.964, 0.964]') == 2
+    printed = done.stdout.splitlines()
+    assert printed[0] == '[3.565 3.565 3.565]' and printed[1] == '[0.    0.491 0.491]', done.stdout + out
+    assert printed[2] == '3'                    # the one that was left before it counted is not among them
+    first = next(iter(trace.calls(kind='python')))
+    assert first.inputs[0].to_numpy().round(3).tolist() == pytest.approx([0, .964, .999])
