@@ -31,7 +31,7 @@ from pyfuncdbg.hosts.jax.runs.post_hook import PostHook
 
 _MOST_OPEN, _MOST_DROPPED = 1 << 12, 32
 _HELD = 1 << 10
-"""Elements of a result that is kept until it is computed: it tells when its dispatch is over, should the program drop it."""
+"""Elements of a result that is kept until it is computed: it tells when its dispatch is over, if the program drops it."""
 
 
 class Dispatch:
