@@ -46,7 +46,8 @@ class Dispatch:
         begun_by_call: Whether one of its calls came on a thread of XLA's before the end of its dispatch was seen.
     """
 
-    __slots__ = ('_held', '_is_computed', '_results', 'begun_by_call', 'caller', 'calls', 'executable', 'failed', 'run', 'steps')
+    __slots__ = ('_held', '_is_computed', '_results', 'begun_by_call', 'caller', 'calls', 'executable', 'failed', 'run',
+                 'steps')
 
     def __init__(self, executable: Executable | None, run: Run) -> None:
         self.executable = executable
