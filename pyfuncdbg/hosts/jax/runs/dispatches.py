@@ -62,7 +62,7 @@ class Dispatch:
 
     def expect(self, results: Sequence[Any], array: type) -> None:
         """Note the results, which may not be computed yet; none but a small one is kept alive until then."""
-        arrays = [result for result in results if isinstance(result, array)]
+        arrays: list[Any] = [result for result in results if isinstance(result, array)]
         self._results = [weakref.ref(result) for result in arrays]
         if not self.over:
             self._held = next((result for result in arrays if result.size <= _HELD and not result.is_deleted()), None)
