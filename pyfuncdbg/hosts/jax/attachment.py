@@ -60,7 +60,7 @@ class JaxAttachment:
         if self._examination is not None:
             self._lowered.on_lowered = self._examination.on_lowered
             errors.on_surfaced = self._examination.on_surfaced
-            self._runs.examine(self._examination.on_called)
+            self._runs.examine(self._examination.on_called, self._examination.on_executed)
         try:
             errors.install(self._patches)
             self._lowered.install(self._patches)

@@ -112,6 +112,19 @@ from functools import partial
 def layer(w, x): return x @ w
 for step in range(5):                               # compiled once for each shape, and called often
     for n in range(4, 8): layer(jnp.ones((n, n)), jnp.ones((2, n)))
+class Model:
+    @partial(jax.jit, static_argnums=0)
+    def call(self, v): return v * 2
+    def plain(self, v): return v * 3
+model = Model()
+often = [jax.jit(partial(lambda k, v: v + k, 1)),
+         jax.jit(jax.grad(lambda v: (v * v).sum())),
+         model.call, jax.jit(model.plain),
+         jax.vmap(jax.jit(lambda v: v * 4)),
+         jax.jit(jax.vmap(lambda v: v * 5))]
+for step in range(5):
+    for n in range(4, 8):
+        for function in often: function(jnp.ones(n))
 @partial(jax.jit, static_argnames='n')
 def power(v, n): return v ** n
 for n in range(6): power(jnp.ones(3), n=n)

@@ -68,7 +68,7 @@ def test_nothing_of_a_program_acts_on_the_terminal(draw: Any, width: int) -> Non
 @pytest.mark.parametrize(('diagnosis', 'said'), [
     (Diagnosis((), 12, 1, True), 'None of the known faults was found.'),
     (Diagnosis((), 0, 0, True), 'No Python function was called by a framework: there are no calls to judge.'),
-    (Diagnosis((), 12, 1, False), 'Judged by calls alone: leaks, tapes and time are known of programs that ran '
+    (Diagnosis((), 12, 1, False), 'Judged by calls alone: leaks, waiting and compilations are known of programs that ran '
                                   'under "pyfuncdbg doctor".'),
     (Diagnosis((), 0, 0, True, raised="ModuleNotFoundError: No module named 'tensorflow'", missing='tensorflow'),
      "It is not installed in this Python: pip install 'pyfuncdbg[tensorflow]'"),

@@ -4,13 +4,14 @@ On the threads that compile and call, while a program is examined.
 """
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import sys
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.facts import Fact
@@ -64,23 +65,28 @@ class Compilations:
 
     def on_lowered(self, closed_jaxpr: Any) -> None:
         """JAX compiles a program, on this stack."""
-        debug_info = closed_jaxpr.jaxpr.debug_info
-        match = _SOURCE.match(str(getattr(debug_info, 'func_src_info', '') or ''))
-        if match is None or is_machinery(match[2]) or len(self._counts) >= _MOST:
+        key = _key(closed_jaxpr)
+        if key is None or len(self._counts) >= _MOST:
             return
+        debug_info = closed_jaxpr.jaxpr.debug_info
         function, static = self._call_of(sys._getframe())
         avals = closed_jaxpr.in_avals
         compilation = Compilation(debug_info.arg_names or (), [str(aval) for aval in avals],
                                    [bool(getattr(aval, 'weak_type', False)) for aval in avals], static, function)
-        key = match[2], int(match[3]), match[1]
         self._counts[key] += 1
         self._last[key] = [*self._last.get(key, ())[-1:], compilation]
 
     def on_called(self, function: Any) -> None:
         """C++ has called a compiled function."""
-        code = getattr(getattr(function, '_fun', None), '__code__', None)
+        code = _code_of(getattr(function, '_fun', None))
         if code is not None and len(self._calls) < _MOST:
             self._calls[code.co_filename, code.co_firstlineno, code.co_name] += 1
+
+    def on_executed(self, closed_jaxpr: Any) -> None:
+        """JAX executes a traced function as an op, as under `jax.vmap`."""
+        key = _key(closed_jaxpr)
+        if key is not None and len(self._calls) < _MOST:
+            self._calls[key] += 1
 
     def facts(self) -> Iterator[Fact]:
         """Functions that were compiled several times, and what differed the last time."""
@@ -111,6 +117,24 @@ class Compilations:
         except TypeError:                       # it cannot be referred to weakly
             return 0
         return number
+
+
+def _key(closed_jaxpr: Any) -> _Key | None:
+    """File, line and name of the program's function that was traced; None of JAX's own."""
+    debug_info = getattr(getattr(closed_jaxpr, 'jaxpr', None), 'debug_info', None)
+    match = _SOURCE.match(str(getattr(debug_info, 'func_src_info', '') or ''))
+    return (match[2], int(match[3]), match[1]) if match is not None and not is_machinery(match[2]) else None
+
+
+def _code_of(function: Any) -> CodeType | None:
+    """The code by whose place JAX names a function: that within wrappers such as `partial` and `jax.grad`."""
+    for _ in range(_DEEPEST):
+        inner = function.func if isinstance(function, functools.partial) else getattr(function, '__wrapped__', None)
+        if inner is None:
+            break
+        function = inner
+    code = getattr(function, '__code__', None)
+    return code if isinstance(code, CodeType) else None
 
 
 def static_arguments(values: Mapping[str, Any]) -> list[_Static] | None:

@@ -44,6 +44,11 @@ class JaxExamination:
         with self._lock:
             self._compilations.on_called(function)
 
+    def on_executed(self, closed_jaxpr: Any) -> None:
+        """The op `jit` executes a traced function."""
+        with self._lock:
+            self._compilations.on_executed(closed_jaxpr)
+
     def on_surfaced(self, error: BaseException, cause: BaseException) -> None:
         """An exception of a callback has become an error of JAX's."""
         entry = cause.__traceback__

@@ -137,7 +137,7 @@ def _notes(diagnosis: Diagnosis) -> list[Part]:
         notes.append(Text(f'The program was killed or left by os._exit: figures of leaks and time are as of '
                           f'{seconds(diagnosis.until)} after its start.', 'yellow', overflow='fold'))
     if not diagnosis.examined:
-        notes.append(Text('Judged by calls alone: leaks, tapes and time are known of programs that ran under '
+        notes.append(Text('Judged by calls alone: leaks, waiting and compilations are known of programs that ran under '
                           '"pyfuncdbg doctor".', 'dim', overflow='fold'))
     elif not diagnosis.findings and diagnosis.calls:
         notes.append(Text('None of the known faults was found.', 'green', overflow='fold'))
