@@ -60,7 +60,7 @@ class JaxAttachment:
         if self._examination is not None:
             self._lowered.on_lowered = self._examination.on_lowered
             errors.on_surfaced = self._examination.on_surfaced
-            self._runs.examine(self._examination.on_called, self._examination.on_executed)
+            self._runs.examine(self._examination.on_called)
         try:
             errors.install(self._patches)
             self._lowered.install(self._patches)
@@ -69,6 +69,8 @@ class JaxAttachment:
             self._rules.install(self._patches)
             self._runs.install(self._patches)
             self._eager_ops.install(self._patches)
+            if self._examination is not None:
+                self._examination.install(self._patches, jax_parts)
             limit.install(self._patches)
             self._breakpoints.install()
             hide_own_frames(jax_parts)

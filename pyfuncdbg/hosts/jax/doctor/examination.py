@@ -7,8 +7,11 @@ from typing import Any
 
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.interception.patching import Patches
+from pyfuncdbg.hosts.interception.traceback_frames import without_trace
 from pyfuncdbg.hosts.jax.doctor.callback_calls import callback_calls, dead_callbacks, recomputed_callbacks
 from pyfuncdbg.hosts.jax.doctor.compilations import Compilations
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallbacks
 
 
@@ -29,6 +32,16 @@ class JaxExamination:
         self._compilations = Compilations()
         self._error_types: dict[tuple[str, int, str], set[str]] = {}
 
+    def install(self, patches: Patches, parts: JaxParts) -> None:
+        """Replace the execution of a traced function by the op `jit`, as under `jax.vmap`: C++ calls no hook then."""
+        original = parts.jit.impl
+
+        def impl(*args: Any, **settings: Any) -> Any:
+            with self._lock:
+                self._compilations.on_executed(settings.get('jaxpr'))
+            return original(*args, **settings)
+        patches.replace(parts.jit, 'impl', without_trace(impl))
+
     def on_lowered(self, closed_jaxpr: Any, name: str) -> None:
         """JAX compiles a program."""
         calls = callback_calls(closed_jaxpr.jaxpr)
@@ -43,11 +56,6 @@ class JaxExamination:
         """C++ has called a compiled function."""
         with self._lock:
             self._compilations.on_called(function)
-
-    def on_executed(self, closed_jaxpr: Any) -> None:
-        """The op `jit` executes a traced function."""
-        with self._lock:
-            self._compilations.on_executed(closed_jaxpr)
 
     def on_surfaced(self, error: BaseException, cause: BaseException) -> None:
         """An exception of a callback has become an error of JAX's."""

@@ -155,21 +155,14 @@ class Dispatches:
         self.fast_path: Any = None
         self.eager_ops: EagerDispatches | None = None
         self._post_hook = PostHook(parts, self.on_dispatched)
-        self._on_executed: Callable[[Any], None] | None = None
 
     def use_fast_path(self, fast_path: Any) -> None:
         """Let a fast path end the usual run; it calls `on_dispatched` for others."""
         self.fast_path = fast_path
         self._post_hook.on_dispatched = fast_path.on_dispatched
 
-    def examine(self, on_called: Callable[[Any], None], on_executed: Callable[[Any], None]) -> None:
-        """Let an examination see each dispatch from C++.
-
-        Args:
-            on_called: Called with the function that C++ has called.
-            on_executed: Called with the traced function that the op `jit` executes.
-        """
-        self._on_executed = on_executed
+    def examine(self, on_called: Callable[[Any], None]) -> None:
+        """Let an examination see the function of each dispatch from C++, too."""
         react = self._post_hook.on_dispatched
 
         def on_dispatched(function: Any, args: Any, settings: Any, results: Any) -> None:
@@ -207,8 +200,6 @@ class Dispatches:
             if not (hooks.python or hooks.run or hooks.op):
                 return original(*args, **settings)
             self._post_hook.adopt_thread()
-            if self._on_executed is not None:
-                self._on_executed(settings.get('jaxpr'))
             thread = self.thread
             count, outer, thread.unfinished = thread.count, thread.unfinished, None
             try:
