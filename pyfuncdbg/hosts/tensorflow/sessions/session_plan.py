@@ -58,6 +58,7 @@ class SessionPlan:
         '_callers',
         '_fits',
         '_kernels',
+        '_names',
         '_variable_order',
         'active_runs',
         'constants',
@@ -98,7 +99,8 @@ class SessionPlan:
         self.has_handles = any(tensor.dtype._is_ref_dtype or tensor.dtype.name == 'resource'
                                for op in self.nodes for tensor in op.inputs)
         self.sequences: dict[Any, OpSequence] = {}
-        self._kernels: dict[str, NodeKernel] = {}
+        self._kernels: dict[Any, NodeKernel] = {}
+        self._names: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._fits: dict[Any, bool] = {}
         self._variable_order: RefVariableOrder | None = None
         self._callers: dict[str, list[int]] | None = None
@@ -135,10 +137,17 @@ class SessionPlan:
 
     def kernel(self, op: Any) -> NodeKernel:
         """The kernel of a node without state."""
-        kernel = self._kernels.get(op.name)
+        kernel = self._kernels.get(op)
         if kernel is None:
-            kernel = self._kernels[op.name] = NodeKernel(op)
+            kernel = self._kernels[op] = NodeKernel(op)
         return kernel
+
+    def names(self, op: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of the inputs and of the outputs of a node: TensorFlow makes new strings and tensors each time."""
+        names = self._names.get(op)
+        if names is None:
+            names = self._names[op] = tuple(tensor.name for tensor in op.inputs), tuple(tensor.name for tensor in op.outputs)
+        return names
 
 
 class SessionPlans:

@@ -56,9 +56,9 @@ class SteppedValues:
 
     def store(self, op: Any, outputs: Iterable[Any]) -> None:
         """Store the outputs of a node; None for one that cannot be read."""
-        for tensor, value in zip(op.outputs, outputs, strict=True):
+        for name, value in zip(self._plan.names(op)[1], outputs, strict=True):
             if value is not None:
-                self.by_name[tensor.name] = value
+                self.by_name[name] = value
 
     def forget(self, op: Any) -> None:
         """Discard the outputs of a node, which has not run."""
@@ -76,7 +76,7 @@ class SteppedValues:
 
     def inputs(self, op: Any) -> list[Any]:
         """The inputs of a node; None for handles, and for values that only TensorFlow has."""
-        return [self._lookup(tensor.name) for tensor in op.inputs]
+        return [self._lookup(name) for name in self._plan.names(op)[0]]
 
     def _lookup(self, tensor: str) -> Any:
         value = self.by_name.get(tensor)

@@ -93,9 +93,12 @@ class WholeRun:
         call_inputs = self._pending.calls.inputs.get(python) if self._pending is not None and python is not None else None
         if call_inputs is not None and len(call_inputs) == len(op.inputs):
             return list(call_inputs)
+        values = self._values.inputs(op)
+        if not any(map(self._may_change, self._plan.names(op)[0])):
+            return values
         return [self._value_at_node(tensor, op,
                                     value) if self._may_change(tensor.name) and not self._is_handle(tensor) else value
-                for tensor, value in zip(op.inputs, self._values.inputs(op), strict=True)]
+                for tensor, value in zip(op.inputs, values, strict=True)]
 
     def _is_handle(self, tensor: Any) -> bool:
         return self._plan.units.sorts.get(tensor.op) == 'handle'
@@ -220,7 +223,7 @@ class WholeRun:
     def _session_outputs(self, op: Any, outputs: Sequence[Any], session_values: Mapping[str, Any]) -> list[Any]:
         """The outputs of a node in the session, where known; notes if the node alone gives others."""
         read = self._host.to_numpy
-        values = [session_values.get(tensor.name, value) for tensor, value in zip(op.outputs, outputs, strict=True)]
+        values = [session_values.get(name, value) for name, value in zip(self._plan.names(op)[1], outputs, strict=True)]
         if not all(one is other or agree(read(one), read(other)) for one, other in zip(values, outputs, strict=True)):
             self.disagrees = True
         return values
