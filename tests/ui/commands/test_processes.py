@@ -255,24 +255,26 @@ RANKS = {
 
 
 @pytest.mark.parametrize('case', RANKS)
-def test_labels_of_ranks(case: str, tmp_path: Path) -> None:
+def test_labels_of_ranks(case: str) -> None:
     variables, label = RANKS[case]
-    late = f'import os; os.environ.update({variables}); from prog import work; work(3.0)'
+    assert ProgramProcess(2, 1, 'host', ('x',), 0.0, ranks=tuple(variables.items())).label == label
+
+
+def test_ranks_by_the_environment_and_by_the_program_itself(tmp_path: Path) -> None:
+    late = f'import os; os.environ.update({RANKS["task"][0]}); from prog import work; work(3.0)'
     info, values = recorded(tmp_path, WORK + f'''
 import subprocess, sys
 if __name__ == '__main__':
     work(1.0)
-    subprocess.run([sys.executable, '-c', 'from prog import work; work(2.0)'], env={{**os.environ, **{variables}}})
+    subprocess.run([sys.executable, '-c', 'from prog import work; work(2.0)'], env={{**os.environ, 'SLURM_PROCID': '4'}})
     subprocess.run([sys.executable, '-c', {late!r}])
 ''')
-    assert values == [1.0, 2.0, 3.0]
-    assert [process.label for process in info.tree] == ['', label, label]
-    if label:
-        rank = label.partition(':')[2]
-        for words in (['--process', label], ['--rank', rank]):
-            shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'calls', '--json', *words).stdout
-            assert [call['number'] for call in json.loads(shown)['calls']] == ['2.1', '3.1']
-        assert f'#2 {label}' in ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    assert values == [1.0, 2.0, 3.0] and [process.label for process in info.tree] == ['', 'rank:4', 'worker:4']
+    for words, numbers in (['--process', 'worker:4'], ['3.1']), (['--process', 'rank:4'], ['2.1']), (['--rank', '4'], [
+            '2.1', '3.1']):
+        shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'calls', '--json', *words).stdout
+        assert [call['number'] for call in json.loads(shown)['calls']] == numbers
+    assert '#3 worker:4' in ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
 
 
 def test_processes_by_name() -> None:
