@@ -1,6 +1,7 @@
 """What it takes to start: imports, `pyfuncdbg run` and `show`, each in processes of their own, in CPU time."""
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from measurement import REPORTED, Row, Side, Target, Work
+
+from pyfuncdbg.observers.record.processes.followed_process import STARTUP, VARIABLE
 
 _IMPORT = 'import time; began = time.process_time_ns(); import {}; print((time.process_time_ns() - began) / 1e3)'
 _CALL = """
@@ -26,11 +29,12 @@ def importing(module: str) -> Work:
     return work
 
 
-def command(*words: str, folder: Path) -> Work:
+def command(*words: str, folder: Path, **variables: str) -> Work:
     """Microseconds of CPU of a command and its children."""
     def work() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *words], check=True, capture_output=True, cwd=folder, env=_environment())
+        subprocess.run([sys.executable, *words], check=True, capture_output=True, cwd=folder,
+                       env=_environment() | variables)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e6
     return work
@@ -53,6 +57,16 @@ def rows(folder: Path) -> Iterator[Row]:
         Side('pyfuncdbg', command('-m', 'pyfuncdbg', 'run', 'empty.py', folder=folder)),
         Side('python empty.py', command('empty.py', folder=folder))), Target('takes', 250_000), per='start', clock=REPORTED,
         seconds=4)
+
+    def child() -> tuple[Side, Side]:
+        run_empty()
+        trace = folder / 'followed.pfd'
+        value = f'{json.loads((trace / "manifest.json").read_text())["id"]}:torch,jax,tensorflow::{trace}'
+        path = os.pathsep.join([STARTUP, *filter(None, [os.environ.get('PYTHONPATH')])])
+        followed = command('empty.py', folder=folder, PYTHONPATH=path, **{VARIABLE: value})
+        return Side('followed', followed), Side('python empty.py', command('empty.py', folder=folder))
+    run_empty = command('-m', 'pyfuncdbg', 'run', '-q', '--record', 'followed.pfd', 'empty.py', folder=folder)
+    yield Row('a child that records nothing', child, Target('adds', 5_000), per='start', clock=REPORTED, seconds=4)
     yield Row('a program of one call', lambda: (
         Side('pyfuncdbg run', run), Side('python', command('call.py', folder=folder))),
               kind='adds', per='start', clock=REPORTED, seconds=4)
