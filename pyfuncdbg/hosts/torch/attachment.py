@@ -56,6 +56,7 @@ class TorchAttachment:
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
         self._dispatched_ops = DispatchedOps(torch_parts, self._calls, runs, OpSites(torch_parts, host, self._passes.leaves))
         self._op_modes = OpModes(torch_parts, self._calls, self._dispatched_ops)
+        self._calls.enter_op_mode = self._op_modes.enter
         self._program_hooks = ProgramHooks(torch_parts, host, self._calls)
         self._earlier_kernels = EarlierKernels(torch_parts, host, self._calls, links)
         self._patches, self._lock = Patches(), new_lock()

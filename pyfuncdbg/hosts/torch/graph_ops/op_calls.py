@@ -118,17 +118,20 @@ def torch_dispatch(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any
     """The `__torch_dispatch__` of a mode that changes nothing.
 
     Args:
-        mode: Has the maker of calls as `ops`.
+        mode: Has the maker of calls as `ops`, and the number of ops that it handles as `depth`.
         func, types, args, kwargs: As PyTorch gives them.
 
     Returns:
         The result of the op.
     """
+    mode.depth += 1
     try:
         return mode.ops.make(func, args, kwargs, sys._getframe(0))
     except BaseException as error:
         error.__traceback__ = frames_within_op(error.__traceback__)
         raise error                             # compiled, a mere `raise` has the earlier traceback
+    finally:
+        mode.depth -= 1
 
 
 def _replaced(value: Any, before: Any, now: Any) -> Any:

@@ -21,10 +21,11 @@ class _Thread(threading.local):
     """State of this thread.
 
     Attributes:
-        entered: Whether our mode is on its stack, or taken off only while it handles an op.
+        mode: Our mode that was put on its stack last. PyTorch takes it off while it handles an op, and where a backward step
+            ends in which it was put there.
     """
 
-    entered = False
+    mode: Any = None
 
 
 class OpModes:
@@ -66,24 +67,25 @@ class OpModes:
 
     def enter(self) -> None:
         """Begin on this thread, if a hook wants ops; only below the program's modes, which end the innermost first."""
-        if not self._op_calls.on or not hooks.op or self._thread.entered or self._stack_size() or self._calls.is_traced:
+        if not hooks.op or not self._op_calls.on:
+            return
+        mode = self._thread.mode
+        if (mode is not None and mode.depth) or self._stack_size() or self._calls.is_traced:
             return
         if self._kind is None:
             if not self._is_refused:
                 self._is_refused = True
                 say('ops of this version of PyTorch are not seen: to watch them would keep torch.compile from compiling')
             return
-        self._dispatch._push_mode(self._kind())
-        self._thread.entered = True
+        mode = self._thread.mode = self._kind()
+        self._dispatch._push_mode(mode)
 
     def leave(self) -> None:
         """End on this thread."""
         others = []
         while self._stack_size():
             mode = self._dispatch._pop_mode()
-            if type(mode) is self._kind:
-                self._thread.entered = False
-            else:
+            if type(mode) is not self._kind:
                 others.append(mode)
         for mode in reversed(others):
             self._dispatch._push_mode(mode)
@@ -92,6 +94,7 @@ class OpModes:
         class Observing(self._dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined]
             """A mode that changes nothing."""
 
+            depth = 0                           # of the ops that it handles
             ops = self._op_calls
             supports_higher_order_operators = True
             __torch_dispatch__ = torch_dispatch

@@ -49,6 +49,7 @@ class PythonCalls:
     Attributes:
         on: Whether PyTorch is attached; otherwise calls are passed on unwatched.
         examination: Gathers facts under `pyfuncdbg doctor`; else None.
+        enter_op_mode: Is called on the thread of a call that begins while a hook wants ops: another may have added it.
         is_compiling: Whether `torch.compile` or an export traces this code; they take the answer for a constant.
         is_dynamo_compiling: Whether `torch.compile` does; three times faster, for code that asks `is_traced`, too.
     """
@@ -57,6 +58,7 @@ class PythonCalls:
         self.on = True
         self._runs = runs
         self.examination: CallExaminer | None = None
+        self.enter_op_mode: Callable[[], None] = lambda: None
         self.is_compiling: Callable[[], bool] = parts.compiler.is_compiling
         self.is_dynamo_compiling: Callable[[], bool] = parts.compiler.is_dynamo_compiling
         native = parts.native
@@ -94,6 +96,8 @@ class PythonCalls:
         Returns:
             The result, or what a hook has put in its place.
         """
+        if hooks.op:
+            self.enter_op_mode()
         run = self._runs.current()
         layout, inputs = flatten(args, kwargs, called.parameters if kwargs or args else ())
         frame = sys._getframe(1)

@@ -89,6 +89,8 @@ class BackwardPasses:
 
     def _make_pass(self, original: Callable[..., Any], targets: list[Any], args: tuple[Any, ...],
                    kwargs: dict[str, Any]) -> Any:
+        if hooks.op:
+            self._calls.enter_op_mode()
         accumulates = bool(kwargs.get('accumulate_grad', args[5] if len(args) > 5 else False))
         label = _BACKWARD if accumulates else _GRAD
         sources = [] if accumulates else list(args[3] if len(args) > 3 else kwargs.get('inputs', ()))

@@ -33,10 +33,12 @@ class _Thread(threading.local):
     """State of this thread.
 
     Attributes:
-        entered: Whether our mode is on its stack, or taken off only while it handles a call or is paused.
+        notes: The notes.
+        mode: Our mode that was put on its stack last. PyTorch takes it off while it handles a call, and where a backward
+            step ends in which it was put there.
     """
 
-    entered = False
+    mode: Any = None
 
     def __init__(self) -> None:
         self.notes = ForwardNotes()
@@ -70,9 +72,12 @@ class ForwardMode:
     # ------------------------------------------------------------------ the stack of modes
     def enter(self) -> None:
         """Begin on this thread, if a hook wants gradients; only below the program's modes, which end the innermost first."""
-        if self.on and hooks.gradient and not self._thread.entered and not self._stack_size() and not self._calls.is_traced:
-            self._parts.modes._push_mode(self._kind())
-            self._thread.entered = True
+        if not hooks.gradient or not self.on:
+            return
+        mode = self._thread.mode
+        if not (mode is not None and mode.depth) and not self._stack_size() and not self._calls.is_traced:
+            mode = self._thread.mode = self._kind()
+            self._parts.modes._push_mode(mode)
 
     def follow_hooks(self) -> None:
         """Begin on this thread, or end, after hooks were added or removed."""
@@ -87,9 +92,7 @@ class ForwardMode:
         others = []
         while self._stack_size():
             mode = modes._pop_mode()
-            if type(mode) is self._kind:
-                self._thread.entered = False
-            else:
+            if type(mode) is not self._kind:
                 others.append(mode)
         for mode in reversed(others):
             modes._push_mode(mode)
@@ -105,9 +108,11 @@ class ForwardMode:
             if type(mode) is not kind:
                 modes._push_mode(mode)
                 return function(*args, **kwargs)
+            mode.depth += 1
             try:
                 return function(*args, **kwargs)
             finally:
+                mode.depth -= 1
                 if self.on:                     # else detached meanwhile
                     modes._push_mode(mode)
         return call
@@ -119,12 +124,15 @@ class ForwardMode:
         class Observing(self._parts.modes.TorchFunctionMode):  # type: ignore[misc, name-defined]
             """A mode that changes nothing."""
 
+            depth = 0                           # of the calls that it handles
+
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 if is_compiling():              # `torch.compile` takes the answer for a constant
                     return func(*args, **(kwargs or {}))
                 in_python = type(func) is FunctionType
                 if in_python:
                     func = resolved.get(func) or resolve(func)
+                self.depth += 1
                 try:
                     if not observer.on or not hooks.gradient:
                         return func(*args, **(kwargs or {}))
@@ -134,6 +142,8 @@ class ForwardMode:
                     if in_python:
                         drop_later_added_frames(sys._getframe(1))
                     raise
+                finally:
+                    self.depth -= 1
         return Observing
 
     def _resolve(self, func: FunctionType) -> Any:
