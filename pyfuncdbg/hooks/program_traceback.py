@@ -14,6 +14,17 @@ from pyfuncdbg.hooks.own_files import is_own_file
 _PLAN = '<plan of '
 """Prefix of the file names of plans' sources."""
 _ATTRIBUTE = '_pyfuncdbg_whole'
+_HOST_ERROR = '_pyfuncdbg_host_error'
+
+
+def mark_host_error(error: BaseException) -> None:
+    """Mark an error that a host has made of its cause, and raised at a line of the program."""
+    BaseException.__setattr__(error, _HOST_ERROR, True)
+
+
+def is_host_error(error: BaseException) -> bool:
+    """Whether an error is marked so."""
+    return BaseException.__getattribute__(error, '__dict__').get(_HOST_ERROR) is True
 
 
 def drop_own_frames(error: Exception) -> None:

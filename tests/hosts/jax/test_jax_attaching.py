@@ -107,8 +107,6 @@ def test_a_private_name_that_is_gone_is_named(jax: Any, monkeypatch: pytest.Monk
         pyfuncdbg.attach('jax')
 
 
-
-
 def test_a_program_with_another_version_gets_one_line(tmp_path: Path) -> None:
     (tmp_path / 'jax').mkdir()
     (tmp_path / 'jax' / '__init__.py').write_text('__version__ = "1.0"\n')
@@ -235,3 +233,22 @@ def test_a_mistake_of_ours_leaves_the_program_as_it_is(jax: Any, seen: Seen, mon
     monkeypatch.setattr(Dispatches, 'run_of_call', broken)
     assert [float(step(2.)), float(step(4.))] == [1, 2] and len(seen.calls) == 1
     assert capfd.readouterr().err.count('watching callbacks failed and is switched off: ZeroDivisionError: ours') == 1
+
+
+WITHOUT = '''
+import sys
+from importlib.abc import MetaPathFinder
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition('.')[0] == 'jax':
+            raise ModuleNotFoundError("No module named 'jax'", name='jax')
+sys.meta_path.insert(0, Missing())
+import pyfuncdbg
+pyfuncdbg.attach('jax')
+'''
+
+
+def test_attaching_without_jax(tmp_path: Path) -> None:
+    done = run(tmp_path, '-c', WITHOUT)
+    assert done.stderr.splitlines()[-1] == (
+        "pyfuncdbg.errors.AttachError: cannot attach to jax: it is not installed. pip install 'pyfuncdbg[jax]' installs it")

@@ -46,8 +46,6 @@ def test_the_text_of_an_error_has_no_frame_of_ours() -> None:
         '  File "/p/program.py", line 2, in half\nValueError: no')
 
 
-
-
 @pytest.mark.jax
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize('options', [(), ('--ops',)])
@@ -61,3 +59,58 @@ def test_tracebacks_are_the_same_but_for_the_cause(tmp_path: Path, options: tupl
     assert re.findall(r'^[a-z][a-z ]+$', done.stdout, re.MULTILINE) == names and len(names) == 13
     lost = [line for line in plain.splitlines() if line not in done.stdout.splitlines()]
     assert lost == []
+
+
+LATE_PLACES = ['block', 'block all', 'asarray', 'float', 'item', 'device_get', 'print', 'bool', 'use']
+
+
+@pytest.mark.jax
+@pytest.mark.timeout(300)
+def test_errors_that_come_to_light_later_have_their_cause(tmp_path: Path) -> None:
+    """Where a value is read, at a barrier of effects, and in the report where the program ends before."""
+    plain = run(tmp_path, str(PROGRAMS / 'late_errors.py'))
+    done, trace = record(tmp_path, PROGRAMS / 'late_errors.py')
+    lines = done.stdout.splitlines()
+    assert lines[:9] == [f"{place} ArithmeticError('three')" for place in LATE_PLACES], done.stdout + done.stderr
+    assert lines[9:] == ['noting has returned', "barrier KeyError('noted')", 'writing has returned',
+                         "ordered barrier KeyError('noted')", 'end']
+    assert re.sub(r"(ArithmeticError\('three'\)|KeyError\('noted'\))", 'None', done.stdout) == plain.stdout
+    errors = [call.error.type for call in trace.calls(kind='python') if call.error is not None]
+    assert errors == ['ArithmeticError'] * 9 + ['KeyError'] * 3
+    assert "KeyError: 'noted'" in done.stderr and 'show trace call' in done.stderr
+
+
+TEXTLESS = """
+import logging
+logging.getLogger('jax').setLevel(logging.CRITICAL)
+import sys, time, jax, jax.numpy as jnp, numpy as np
+class Textless(Exception):
+    def __str__(self): raise ValueError('no text')
+def half(v):
+    if v == 3: raise Textless()
+    return np.float32(v / 2)
+S = jax.ShapeDtypeStruct((), jnp.float32)
+@jax.custom_vjp
+def rule(v): return v
+def forward(v): raise Textless()
+rule.defvjp(forward, lambda kept, g: (g,))
+step = jax.jit(lambda v: jax.pure_callback(half, S, v))
+print(float(step(4.)), flush=True)
+try: jax.grad(rule)(1.)
+except Textless as error: print('caught', type(error).__name__, error.__cause__, flush=True)
+time.sleep(.5)
+step(3.)
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.timeout(300)
+def test_an_exception_whose_text_cannot_be_had(tmp_path: Path) -> None:
+    """In a compiled program JAX itself ends the process then; what was recorded before is there."""
+    (tmp_path / 'plain.py').write_text(TEXTLESS)
+    plain = run(tmp_path, 'plain.py')
+    done, trace = record(tmp_path, TEXTLESS)
+    assert done.stdout == plain.stdout == '2.0\ncaught Textless None\n', done.stderr
+    assert done.returncode == plain.returncode == -6
+    calls = [(call.site.function, call.error.type.rpartition('.')[2] if call.error else '') for call in trace.calls(kind='python')]
+    assert calls[:2] == [('half', ''), ('forward', 'Textless')]

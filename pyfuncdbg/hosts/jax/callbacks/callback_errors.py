@@ -12,6 +12,7 @@ from typing import Any
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.own_files import RUNNERS, is_own_file
+from pyfuncdbg.hooks.program_traceback import mark_host_error
 from pyfuncdbg.hosts.interception.exception_event import await_exception
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.raised_errors import RaisedErrors
@@ -64,6 +65,7 @@ class CallbackErrors(RaisedErrors):
         message = error.args[0] if error.args else ''
         if isinstance(message, str) and (cause := self._cause_of(message)) is not None:
             error.args = (text_without_own_frames(message), *error.args[1:])
+            mark_host_error(error)              # C++ has raised it at a line of the program
             self._give_cause(error, cause)
 
     def _give_cause(self, error: BaseException, cause: BaseException) -> None:

@@ -16,7 +16,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, failed_node, read_entrance
 from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery
-from pyfuncdbg.hooks.program_traceback import whole_traceback
+from pyfuncdbg.hooks.program_traceback import is_host_error, whole_traceback
 from pyfuncdbg.hooks.source_map import line_of, program_line
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
 
@@ -246,7 +246,9 @@ def _frames_around(frame: FrameType | None) -> list[tuple[FrameType, int]]:
 
 
 def raised_by_host(error: BaseException) -> bool:
-    """Whether the host made this error of another one: it was raised in our own code."""
+    """Whether the host made this error of another one: it was raised in our own code, or is marked as such."""
+    if is_host_error(error):
+        return True
     traceback = whole_traceback(error)
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
