@@ -18,6 +18,8 @@ from pyfuncdbg.hooks.diagnosis import Finding, Place, RecordedFact, Spot
 from pyfuncdbg.hosts.torch.doctor.loader_judges import find_slow_loaders
 from pyfuncdbg.hosts.torch.doctor.worker_failures import WorkerFailures, signal_name
 from pyfuncdbg.hosts.torch.doctor.worker_judges import find_dead_workers, find_worker_errors
+from pyfuncdbg.observers.debug.diagnosis.evidence import TraceEvidence
+from pyfuncdbg.observers.record.trace import Trace
 
 LINE, DATA = Place('train.py', 12), Place('data.py', 5)
 
@@ -117,6 +119,7 @@ def test_busy_workers_that_the_program_waits_for_need_help() -> None:
     Evidence(loader(0, waited=8.0, batches=4)).function('f', 'item', {1: [.5] * 16}),
     Evidence(loader(made=3.0, ended=3.0)),                                                      # started once
     Evidence(loader(made=3.0, ended=3.0, passes=9, persistent=True)),
+    Evidence(loader(first=6.0, passes=5, batches=50, forked=True)),     # what PyTorch's own collation may take
     Evidence(loader(first=5.0, passes=5, batches=50)).function('f', 'item', {2: [.1] * 250, 3: [.1] * 250}),
     Evidence(loader(0, waited=9.0)).function('f', 'item', {1: [.01] * 9}),                      # not in the functions
     Evidence(loader(0, waited=9.0)).function('f', 'item', {1: [.1] * 90}, Place('train.py', 40)),        # another loader's
@@ -140,6 +143,8 @@ def test_workers_that_are_started_in_each_pass() -> None:
                     .function('f', 'item', {2: [.1] * 10, 3: [.1] * 10}))
     assert 'started and ended anew in each of 5 passes, and the program waits for that: 5.30 s of 10.00 s' in finding.what
     assert finding.fix == 'DataLoader(..., persistent_workers=True)'
+    forked, = slow(Evidence(loader(made=2.0, first=4.0, ended=1.5, passes=5, batches=50, forked=True)))
+    assert 'the program waits for that: 3.50 s of 10.00 s' in forked.what
 
 
 def test_one_worker_that_is_slower() -> None:
@@ -418,3 +423,18 @@ def test_the_examined_program_sees_nothing_of_it(tmp_path: Path) -> None:
     assert done.stdout.replace(str(tmp_path) + '/', '') == plain.stdout.replace(str(tmp_path) + '/', '')
 
 
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize('method', ['fork', 'spawn'])
+def test_facts_of_a_loader(tmp_path: Path, method: str) -> None:
+    (tmp_path / 'program.py').write_text(FAILING.replace('METHOD', method).replace('index == 9', 'False'))
+    diagnosed(tmp_path, tmp_path / 'program.py')
+    with Trace.open(tmp_path / 'it.pfd') as trace:
+        fact, = TraceEvidence(trace).facts_of_kind('torch loader')
+    assert (fact.place.line, fact.text('dataset'), fact.data['forked']) == (13, 'Numbers', method == 'fork')
+    assert {name: fact.number(name) for name in ('workers', 'passes', 'batches')} == {
+        'workers': 2, 'passes': 2, 'batches': 6 + 2}        # the second pass ends with an error in its third batch
+    assert sorted(fact.data['pids'].values()) == [0, 0, 1, 1]
+    times = [fact.number(name) for name in ('made', 'first', 'waited', 'span')]
+    assert all(time > 0 for time in times) and sum(times[:3]) <= times[3]

@@ -36,14 +36,16 @@ class _Loader:
         ended: Waiting for the end of a pass, which is the end of the workers.
         span: From the start of each pass to the last time that it was asked for a batch.
         persistent: Whether the workers outlive a pass.
+        forked: Whether they are copies of this process, which begin at once.
         workers: Number of each worker, by pid.
     """
 
-    __slots__ = ('batches', 'ended', 'first', 'made', 'passes', 'persistent', 'span', 'waited', 'workers')
+    __slots__ = ('batches', 'ended', 'first', 'forked', 'made', 'passes', 'persistent', 'span', 'waited', 'workers')
 
-    def __init__(self, persistent: bool) -> None:
+    def __init__(self, persistent: bool, forked: bool) -> None:
         self.passes = self.batches = self.made = self.first = self.waited = self.ended = self.span = 0
         self.persistent = persistent
+        self.forked = forked
         self.workers: dict[int, int] = {}
 
 
@@ -191,7 +193,8 @@ class LoaderIterators:
         key = line.filename, line.line, type(iterator._dataset).__name__, int(iterator._num_workers)
         loader = self._loaders.get(key)
         if loader is None:
-            loader = _Loader(bool(getattr(iterator, '_persistent_workers', False)))
+            loader = _Loader(bool(getattr(iterator, '_persistent_workers', False)),
+                             any(getattr(type(process), '_start_method', '') == 'fork' for process in _workers(iterator)))
             if len(self._loaders) < _MOST:
                 self._loaders[key] = loader
         if not self._state(iterator).last and len(loader.workers) < _MOST_WORKERS:

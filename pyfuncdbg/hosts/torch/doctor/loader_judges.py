@@ -111,7 +111,8 @@ def _restarted_workers(fact: RecordedFact, work: _Work) -> Iterator[Finding]:
     """Workers that are started anew in each pass over the loader."""
     passes, batches, span = fact.number('passes'), fact.number('batches'), _seconds(fact, 'span')
     a_batch = (work.seconds + _seconds(fact, 'waited')) / batches if batches else 0.0
-    first = max(_seconds(fact, 'first') - passes * a_batch, 0.0)
+    # A forked worker fetches its first batch at once; another one imports the program before.
+    first = 0.0 if fact.data.get('forked') else max(_seconds(fact, 'first') - passes * a_batch, 0.0)
     started = _seconds(fact, 'made') + first + _seconds(fact, 'ended')
     if passes > 1 and not fact.data.get('persistent') and started >= max(2 * _LEAST_SECONDS, _LEAST_SHARE * span):
         what = (f'The workers of the loader of {fact.text("dataset")} are started and ended anew in each of {passes} '
