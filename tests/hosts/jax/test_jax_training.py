@@ -22,10 +22,20 @@ def line_of(text: str) -> int:
 
 
 @pytest.fixture
-def pane(tmp_path: Path) -> Iterator[Pane]:
+def pane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pane]:
+    """A terminal in which a user types five commands at most; clearing it is none, and `q` the last one."""
+    typed: list[str] = []
+
+    def type_line(shell: Pane, line: str) -> None:
+        if line != 'clear':
+            typed.append(line)
+        own_type(shell, line)
+    own_type = Pane.type
+    monkeypatch.setattr(Pane, 'type', type_line)
     shutil.copy(PROGRAMS / 'training.py', tmp_path)
     with Pane(tmp_path, JAX_PLATFORMS='cpu') as shell:
         yield shell
+    assert 0 < len(typed) <= 5, typed
 
 
 def test_a_nan_in_backward_is_found_at_its_line(pane: Pane) -> None:
