@@ -333,6 +333,35 @@ def test_ops_that_run_on_many_threads(tf: Any, ops: Ops) -> None:
 
 
 @compiled
+def test_what_ran_before_an_op_that_hangs_is_delivered_meanwhile(tf: Any, tmp_path: Path) -> None:
+    queue = tf.queue.FIFOQueue(1, [tf.float32], shapes=[[]])
+    delivered, names = threading.Event(), list[str]()
+
+    @tf.function
+    def hanging(x: Any) -> Any:
+        return tf.add(queue.dequeue(), tf.tanh(x, name='bent'), name='after')
+
+    recorder = Recorder(tmp_path / 'ops.pfd', ops=True)
+    on_ops = recorder.on_ops
+
+    def noted(batch: OpBatch) -> None:
+        names.extend(site.name for site in batch.sequence.sites)
+        on_ops(batch)
+        if 'bent' in names:
+            delivered.set()
+    recorder.on_ops = noted
+    with pyfuncdbg.attach('tensorflow'), recorder:
+        thread = threading.Thread(target=hanging, args=(tf.constant(0.5),))
+        thread.start()
+        try:
+            assert delivered.wait(60) and 'after' not in names
+        finally:
+            queue.enqueue(1.0)
+            thread.join()
+        assert 'after' in names
+
+
+@compiled
 def test_a_program_that_forgets_its_functions_keeps_nothing(tf: Any) -> None:
     watching = waiting_ops.WaitingOps(lambda root: None, lambda observer, values: None)  # type: ignore[arg-type,return-value]
     observer = waiting_ops.Observer(None, 0, lambda observer, values: None)  # type: ignore[arg-type]

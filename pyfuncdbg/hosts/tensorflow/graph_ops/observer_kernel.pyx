@@ -37,7 +37,7 @@ cdef extern from *:
     typedef struct TF_Status TF_Status;
     enum { OFF, BATCHES, CALLS };
     enum { MOST_ENTRIES = 512, MOST_BYTES = 1 << 24, FEW = 16 };
-    #define MOST_AGE 50000000                               /* ns: a process that hangs or dies shows what ran before */
+    #define MOST_AGE 50000000                               /* ns: a process that dies has recorded what ran before */
 
     static struct {
         int (*num_inputs)(void *);
@@ -249,6 +249,13 @@ cdef extern from *:
         waiting = empty;
         thread_id = 0;
     }
+    static int64_t oldest_age(void) {
+        int64_t time = now();
+        pthread_mutex_lock(&lock);
+        int64_t age = waiting.length ? time - waiting.entries[0].time : 0;
+        pthread_mutex_unlock(&lock);
+        return age;
+    }
     static int64_t count_waiting(void) { return __atomic_load_n(&waiting.length, __ATOMIC_RELAXED); }
     static void set_mode_to(int new_mode) { __atomic_store_n(&mode, new_mode, __ATOMIC_RELAXED); }
     #define DELETE_TENSOR tf.delete_tensor
@@ -287,6 +294,7 @@ cdef extern from *:
     Buffer take_all() nogil
     void forget_parent() nogil
     int64_t count_waiting() nogil
+    int64_t oldest_age() nogil
     void set_mode_to(int) nogil
     void DELETE_TENSOR(TF_Tensor *) nogil
     void delete_tensors(TF_Tensor **, int64_t) nogil
@@ -370,6 +378,11 @@ def set_mode(int mode):
 def has_waiting():
     """Whether there is something to take."""
     return count_waiting() != 0
+
+
+def age():
+    """The seconds for which the oldest op has waited; 0 where none waits."""
+    return oldest_age() / 1e9
 
 
 def discard():

@@ -25,6 +25,7 @@ from pyfuncdbg.hooks.traits import Traits, op_traits
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
+from pyfuncdbg.hosts.tensorflow.graph_ops.delivery_thread import DeliveryThread
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
 from pyfuncdbg.hosts.tensorflow.graph_ops.waiting_ops import WaitingOps, install_kernel, kernel
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
@@ -87,6 +88,7 @@ class OpCalls:
         if self._has_kernels:
             self._observers.number, self._observers.kernel_types = self._waiting.number, kernel.types
             kernel.listen(self._on_kernel_values, self.deliver)
+            self._delivery = DeliveryThread(self.deliver, kernel.age, self._has_batches)
         self._end_delivery = hooks.add_delivery(self.deliver)
         functions, tracing = self._parts.functions, self._parts.tracing
         patches.replace(tracing, 'make_function_context', self._replace_make_context(tracing.make_function_context))
@@ -113,8 +115,12 @@ class OpCalls:
     def _set_mode(self) -> None:
         """Tell the kernels what to do with values."""
         if self._has_kernels:
-            kernel.set_mode(kernel.OFF if not self._is_wanted() else
-                            kernel.BATCHES if hooks.op_recorder is not None else kernel.CALLS)
+            kernel.set_mode(kernel.OFF if not self._is_wanted() else kernel.BATCHES if self._has_batches() else kernel.CALLS)
+            if self._has_batches():
+                self._delivery.start()
+
+    def _has_batches(self) -> bool:
+        return self._is_wanted() and hooks.op_recorder is not None
 
     def _watch_eager_ops(self, enabled: bool) -> bool:
         """Watch the eager ops of this thread, or no longer; whether that is a change."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -84,7 +85,7 @@ class WaitingOps:
         self._observers: weakref.WeakValueDictionary[int, Observer] = weakref.WeakValueDictionary()
         self._sections: dict[bytes, _Section] = {}
         self._lock = new_rlock()
-        self._is_delivering = False
+        self._delivering = 0                    # the thread that is at it
 
     def number(self, observer: Observer) -> int:
         """Number an observer for its kernel."""
@@ -101,9 +102,9 @@ class WaitingOps:
         if kernel is None or not kernel.has_waiting():
             return
         with self._lock:
-            if self._is_delivering:
+            if self._delivering == threading.get_ident():
                 return
-            self._is_delivering = True
+            self._delivering = threading.get_ident()
             try:
                 began = perf_counter_ns()
                 sections, nbytes = kernel.take(self._run_of, began)
@@ -112,7 +113,7 @@ class WaitingOps:
                     self._deliver_section(section)
                 op_cost.add((perf_counter_ns() - began) / 1e9, nbytes, count)
             finally:
-                self._is_delivering = False
+                self._delivering = 0
 
     def _deliver_section(self, taken: Any) -> None:
         if hooks.op_recorder is None:
