@@ -364,17 +364,19 @@ class Trace:
             return SortedCalls(self._reading.calls(), dict(self._reading.entries()), condition, sort, newest_first,
                                self._records, self._payload)
 
-    def groups(self, run: int | None = None, progress: Progress | None = None) -> tuple[GroupedCalls, GroupedCalls]:
+    def groups(self, run: int | None = None, progress: Progress | None = None,
+               processes: tuple[int, ...] | None = None) -> tuple[GroupedCalls, GroupedCalls]:
         """The calls and runs by column, with digests of their contents, for a comparison.
 
         Args:
             run: Only this run, and its calls.
             progress: Told how many of how many calls are read.
+            processes: Only these.
 
         Returns:
             Calls by site, and runs by plan.
         """
-        return self._answer(lambda: group(self._reading, run, progress))
+        return self._answer(lambda: group(self._reading, run, progress, processes))
 
     def grouped_call(self, row: int) -> CallRecord:
         """A call of `groups`.

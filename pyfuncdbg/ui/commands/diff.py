@@ -1,4 +1,4 @@
-"""`diff`: comparison of two recordings, two runs or two calls."""
+"""`diff`: comparison of two recordings, processes, runs or calls."""
 from __future__ import annotations
 
 import argparse
@@ -9,7 +9,12 @@ from typing import Any
 from pyfuncdbg.errors import CommandError, UsageError, nearest
 from pyfuncdbg.observers.debug.comparison.divergence import KINDS, TraceDifference
 from pyfuncdbg.observers.debug.comparison.record_comparison import Rules
-from pyfuncdbg.observers.debug.comparison.trace_comparison import compare_calls, compare_runs, compare_traces
+from pyfuncdbg.observers.debug.comparison.trace_comparison import (
+    compare_calls,
+    compare_processes,
+    compare_runs,
+    compare_traces,
+)
 from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.arguments import positive
@@ -85,9 +90,12 @@ def rules_of(options: argparse.Namespace) -> Rules:
 
 def _diff(context: Context, args: argparse.Namespace) -> TraceDifference:
     rules = Rules(args.ignore, Tolerance(args.rtol, args.atol, args.ulp))
-    if sum(option is not None for option in (args.other, args.runs, args.calls)) != 1:
-        raise CommandError('diff compares with one other recording, or two runs, or two calls: give TRACE, --runs N M or '
-                           '--calls N M')
+    if sum(option is not None for option in (args.other, args.processes, args.runs, args.calls)) != 1:
+        raise CommandError('diff compares with one other recording, or two processes, runs or calls: give TRACE, '
+                           '--processes P Q, --runs N M or --calls N M')
+    if args.processes is not None:
+        with context.progress('comparing, calls') as tell:
+            return compare_processes(context.trace, (args.processes[0], args.processes[1]), rules, tell)
     if args.runs is not None:
         return compare_runs(context.trace, (args.runs[0], args.runs[1]), rules)
     if args.calls is not None:
@@ -99,6 +107,8 @@ def _diff(context: Context, args: argparse.Namespace) -> TraceDifference:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('other', metavar='TRACE', nargs='?', help='the recording to compare with')
+    parser.add_argument('--processes', metavar='P', nargs=2,
+                        help="compare two processes of this recording, by number, process id or label: 'worker:0'")
     parser.add_argument('--runs', metavar='N', nargs=2, type=positive, help='compare two runs of this recording')
     parser.add_argument('--calls', metavar='CALL', nargs=2, help='compare two calls of this recording')
     parser.add_argument('--ignore', metavar='KINDS', type=kinds, default=frozenset(),
@@ -110,8 +120,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help='floats are equal if at most N representable numbers apart')
 
 
-DIFF = Command('diff', 'compare with another recording, or two runs or calls: the first divergence', 'judge', _diff,
-               trace_difference_view, _arguments,
+DIFF = Command('diff', 'compare with another recording, or two processes, runs or calls: the first divergence', 'judge',
+               _diff, trace_difference_view, _arguments,
                examples=('diff good.pfd', 'diff good.pfd --ignore time,print --ulp 2', 'diff --runs 2 3',
+                         'diff --processes worker:0 worker:1',
                          'diff --calls norm[3] norm[4]'), answer=TraceDifference)
 COMMANDS: tuple[Command, ...] = (DIFF,)

@@ -96,7 +96,7 @@ def test_two_calls_and_what_to_give(folder: Path) -> None:
         found = execute(f'diff --calls {one.number} {two.number}', context).result
         assert [tensor.texts for tensor in found.first.tensors] == [('1.0', '2.0')] * 2
         for line in ('diff', f'diff near.pfd --calls {one.number} {two.number}'):
-            with pytest.raises(CommandError, match='give TRACE, --runs N M or --calls N M'):
+            with pytest.raises(CommandError, match='give TRACE, --processes P Q, --runs N M or --calls N M'):
                 execute(line, context)
         with pytest.raises(CommandError, match='There is no run 98'):
             execute('diff --runs 98 99', context)

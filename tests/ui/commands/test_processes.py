@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -275,6 +276,29 @@ if __name__ == '__main__':
         shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'calls', '--json', *words).stdout
         assert [call['number'] for call in json.loads(shown)['calls']] == numbers
     assert '#3 worker:4' in ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+
+
+def test_the_first_difference_of_two_ranks(tmp_path: Path) -> None:
+    recorded(tmp_path, WORK + '''
+import subprocess, sys
+if len(sys.argv) > 1:
+    for value in (1.0, 2.0, 3.0 + float(sys.argv[1] == '1'), 4.0):
+        work(value)
+elif __name__ == '__main__':
+    for rank in '01':
+        subprocess.run([sys.executable, 'prog.py', rank], env={**os.environ, 'RANK': rank})
+''')
+
+    def compared(*names: str) -> tuple[int, dict[str, Any]]:
+        done = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'diff', '--json', '--processes', *names)
+        return done.returncode, json.loads(done.stdout) if done.stdout else {'error': done.stderr}
+
+    code, different = compared('rank:0', 'rank:1')
+    assert (code, different['calls']) == (0, 4)
+    assert (different['first']['kind'], different['first']['numbers']) == ('value', ['2.3', '3.3'])
+    assert compared('rank:1', '#3')[1]['first'] is None and compared('2', '2')[1]['first'] is None
+    code, wrong = compared('rank:0', 'rank:2')
+    assert code == 2 and "No recorded process is 'rank:2'; there are rank:0, rank:1." in wrong['error']
 
 
 def test_processes_by_name() -> None:

@@ -1,4 +1,4 @@
-"""Comparison of two recordings, of two runs, or of two calls.
+"""Comparison of two recordings, of two processes, of two runs, or of two calls.
 
 Called by `diff` and the API, on the caller's thread. Reads traces and runs no code of a program. Of a million calls it
 compares digests, by column; it decodes those that differ, one pair after the other, and keeps the first.
@@ -29,6 +29,7 @@ from pyfuncdbg.observers.debug.comparison.environment_differences import (
 )
 from pyfuncdbg.observers.debug.comparison.record_comparison import Content, RecordComparison, RecordDifference, Rules
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, GroupKey
+from pyfuncdbg.observers.record.index.process_tree import processes_of
 from pyfuncdbg.observers.record.index.tables import site_key
 from pyfuncdbg.observers.record.records import OLDEST, CallRecord, RunRecord, SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -84,6 +85,31 @@ def compare_runs(trace: Trace, runs: tuple[int, int], rules: Rules) -> TraceDiff
     comparison = _Comparison((trace, trace), rules, _Work(None, 0))
     comparison.compare((sides[0][0], sides[1][0]), (sides[0][1], sides[1][1]))
     return comparison.result((f'run #{runs[0]}', f'run #{runs[1]}'))
+
+
+def compare_processes(trace: Trace, names: tuple[str, str], rules: Rules,
+                      progress: Progress | None = None) -> TraceDifference:
+    """Compare two processes of one recording, such as the ranks of a training program.
+
+    Args:
+        trace: The recording.
+        names: Of the processes, as `processes_of` takes them.
+        rules: What counts as a difference.
+        progress: Told how many of how many calls are compared.
+
+    Returns:
+        The difference.
+
+    Raises:
+        CommandError: There is no such process.
+    """
+    tree = trace.info().tree
+    numbers = [processes_of(tree, name) for name in names]
+    work = _Work(progress, sum(trace.count(processes=number) for number in numbers))
+    sides = [trace.groups(progress=work.part(), processes=number) for number in numbers]
+    comparison = _Comparison((trace, trace), rules, work)
+    comparison.compare((sides[0][0], sides[1][0]), (sides[0][1], sides[1][1]))
+    return comparison.result(names)
 
 
 def compare_calls(one: CallRecord, two: CallRecord, rules: Rules) -> TraceDifference:

@@ -51,14 +51,15 @@ class GroupedCalls:
     valueless: np.ndarray
 
 
-def group(reading: DecodedLog, run: int | None = None,
-          progress: Progress | None = None) -> tuple[GroupedCalls, GroupedCalls]:
+def group(reading: DecodedLog, run: int | None = None, progress: Progress | None = None,
+          processes: tuple[int, ...] | None = None) -> tuple[GroupedCalls, GroupedCalls]:
     """Group the calls, and the runs that the program asked for.
 
     Args:
         reading: Of the trace.
         run: Only this run, and its calls.
         progress: Told how many of how many calls are digested.
+        processes: Only these.
 
     Returns:
         Calls, and runs.
@@ -67,7 +68,7 @@ def group(reading: DecodedLog, run: int | None = None,
         LostRecordError: The logs are not what they were.
     """
     calls, runs = reading.calls(), reading.runs()
-    rows = calls.rows if run is None else calls.rows_of_run(run)
+    rows = _of_processes(calls, calls.rows if run is None else calls.rows_of_run(run), processes)
     own_runs = np.where(_in_eager_code(reading, calls, runs), 0, calls['run'].to_numpy())
     digests = no_digests(len(calls['id']))
     reading.digest(rows, digests, progress)
@@ -92,13 +93,17 @@ def group(reading: DecodedLog, run: int | None = None,
     of_calls = grouped(keys, groups, order, of_functions, of_functions, calls['process'][of_functions],
                        calls['id'][of_functions], started)
 
-    rows = runs.rows if run is None else runs.rows[runs['id'][runs.rows] == run]
+    rows = _of_processes(runs, runs.rows if run is None else runs.rows[runs['id'][runs.rows] == run], processes)
     keys, groups = _plan_groups(reading, runs['process'][rows], runs['plan'][rows])
     rows, groups = rows[groups >= 0], groups[groups >= 0]
-    started, processes = runs['started'][rows], runs['process'][rows]
-    order = np.lexsort((started, runs['element'][rows], processes, groups))
+    started, own = runs['started'][rows], runs['process'][rows]
+    order = np.lexsort((started, runs['element'][rows], own, groups))
     ids = -runs['id'][rows]
-    return of_calls, grouped(keys, groups, order, rows, _find_rows(calls, processes, ids), processes, ids, started)
+    return of_calls, grouped(keys, groups, order, rows, _find_rows(calls, own, ids), own, ids, started)
+
+
+def _of_processes(table: TableView, rows: np.ndarray, processes: tuple[int, ...] | None) -> np.ndarray:
+    return rows if processes is None else rows[np.isin(table['process'][rows], processes)]
 
 
 def _last_executions(calls: TableView, rows: np.ndarray) -> np.ndarray:
