@@ -191,6 +191,32 @@ def test_check_finds_the_backward_that_is_wrong(tmp_path: Any) -> None:
     assert any('Sine' in line and 'OK' in line for line in lines), done.stderr
 
 
+WRONG_OP = '''
+import torch
+@torch.library.custom_op('ours::cube', mutates_args=())
+def cube(x: torch.Tensor) -> torch.Tensor:
+    return x ** 3
+def keep(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+def back(ctx, g):
+    x, = ctx.saved_tensors
+    return g * 3 * x
+cube.register_autograd(back, setup_context=keep)
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+cube(x).sum().backward()
+print(x.grad.tolist())
+'''
+
+
+def test_check_finds_the_wrong_backward_of_a_custom_op(tmp_path: Path) -> None:
+    from torch_programs import run_command
+    (tmp_path / 'program.py').write_text(WRONG_OP)
+    done = run_command('run', '--break', 'program.py:14', '--ui', 'prompt', 'program.py', cwd=tmp_path, typed='check\nc\n')
+    assert done.stdout == '[3.0, 6.0]\n'
+    row, = [line for line in done.stderr.splitlines() if 'ours::cube' in line]
+    assert 'BAD' in row and 'at [1] got 6, expected 12' in row, done.stderr
+
+
 def test_a_tensor_is_printed_under_our_mode(torch: Any, tmp_path: Path) -> None:
     with pyfuncdbg.attach('torch'), Recorder(tmp_path / 'a.pfd'):
         assert repr(torch.tensor([1.0, 2.0])) == 'tensor([1., 2.])'
