@@ -57,10 +57,11 @@ def is_machinery(filename: str) -> bool:
     """Whether source file `filename` belongs to what runs or watches the program, not to the program."""
     machinery = machinery_by_file.get(filename)
     if machinery is None:
-        machinery = machinery_by_file[filename] = (filename.startswith(_generated)
-                                   or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
-                                   or _NOTEBOOK.search(filename) is not None
-                                   or any(package.search(filename) is not None for package in _packages))
+        machinery = machinery_by_file[filename] = (
+            filename.startswith(_generated) or os.path.basename(filename).startswith(_generated)
+            or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
+            or _NOTEBOOK.search(filename) is not None
+            or any(package.search(filename) is not None for package in _packages))
     return machinery
 
 

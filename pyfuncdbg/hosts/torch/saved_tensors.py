@@ -14,19 +14,20 @@ def tensor_saver(parts: TorchParts) -> Callable[[Any], Callable[[], None] | None
     Args:
         parts: Modules of the imported PyTorch.
     """
-    native, no_grad = parts.native, parts.torch.no_grad
+    native, no_grad, equal = parts.native, parts.torch.no_grad, parts.torch.equal
 
     def save(tensor: Any) -> Callable[[], None] | None:
         try:
             with native.DisableTorchFunction(), native._DisableTorchDispatch(), no_grad():
-                copy, version = tensor.detach().clone(), tensor._version
-        except RuntimeError:                    # made in inference mode, without elements, or the device has no memory left
+                copy = tensor.detach().clone()
+        except RuntimeError:                    # without elements, or the device has no memory left
             return None
 
         def restore() -> None:
-            # One that was resized meanwhile cannot take them.
+            # One that was resized meanwhile cannot take them. `_version` stays the same in a kernel of PyTorch 2.7, and each
+            # write makes what was kept for backward invalid.
             with native.DisableTorchFunction(), native._DisableTorchDispatch(), no_grad(), suppress(RuntimeError):
-                if tensor._version != version:
+                if not equal(tensor.detach(), copy):
                     tensor.detach().copy_(copy)
         return restore
     return save
