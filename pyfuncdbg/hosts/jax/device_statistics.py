@@ -61,7 +61,7 @@ class DeviceStatistics:
         Raises:
             RuntimeError: It is deleted.
         """
-        places = sorted(str(device) for device in array.sharding.device_set)
+        places = sorted(f'{device.platform}:{device.id}' for device in array.sharding.device_set)
         summary = ValueSummary(array.dtype, tuple(array.shape), note=f'on {places[0]}' if len(places) == 1 else
                                f'on {len(places)} devices')
         if array.is_deleted():

@@ -12,7 +12,9 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from pyfuncdbg.hosts.jax import array_values, device_statistics
 from pyfuncdbg.hosts.jax.graph_ops import eager_ops
+from pyfuncdbg.observers.record.log import back_pressure
 
+back_pressure.PATIENCE = 60.        # compiling takes its time on a busy machine
 copied = []
 own_copy = type(jax.device_put(1))._single_device_array_to_np_array_did_copy
 
