@@ -146,10 +146,17 @@ class Hooks:
         self.filtered_kinds: frozenset[Kind] = frozenset()
         self.stamp: dict[Any, Any] = {}
 
-    def add(self, hook: Hook, *, depth: int = 0) -> None:
-        """Install a hook; one of greater `depth` is nearer to the user's function, of equal ones the later."""
+    def add(self, hook: Hook, *, depth: int = 0, replaced: Hook | None = None) -> None:
+        """Install a hook.
+
+        Args:
+            hook: The hook.
+            depth: One of greater depth is nearer to the user's function, of equal ones the later.
+            replaced: Removed in the same step: each call has one of the two.
+        """
         self.deliver_ops()
         with self._lock:
+            self._all = tuple(entry for entry in self._all if entry[1] is not replaced)
             self._failed = tuple(other for other in self._failed if other is not hook)
             if not any(hook is other for _, other in self._all):
                 self._all = tuple(sorted((*self._all, (depth, hook)), key=lambda entry: entry[0]))

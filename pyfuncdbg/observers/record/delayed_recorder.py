@@ -17,16 +17,17 @@ class DelayedRecorder:
     """Hook that becomes a recorder with the first call.
 
     Args:
-        make: Makes and starts it; returns None where that cannot be. Called once in each process.
+        make: Makes and starts it, to replace this hook; returns None where that cannot be. Called once in each process.
     """
 
     passive = True
     kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run'))
 
-    def __init__(self, make: Callable[[], Hook | None]) -> None:
+    def __init__(self, make: Callable[[DelayedRecorder], Hook | None]) -> None:
         self._make = make
         self._lock = new_rlock()
         self._is_waiting = True
+        self._recorder: Hook | None = None
 
     def install(self) -> None:
         """Wait for the first call."""
@@ -34,18 +35,18 @@ class DelayedRecorder:
         hooks.add(self)
 
     def begin(self) -> Hook | None:
-        """Make the recorder now, if it is not made.
+        """Make the recorder, if it is not made. Other threads that have a call wait: none goes unrecorded.
 
         Returns:
-            The recorder; None if it was made before, or cannot be.
+            The recorder; None if it cannot be made.
         """
         with self._lock:
-            if not self._is_waiting:
-                return None
-            self._is_waiting = False
-            _waiting.remove(self)
-            hooks.remove(self)
-            return self._make()
+            if self._is_waiting:
+                self._is_waiting = False
+                _waiting.remove(self)
+                self._recorder = self._make(self)
+                hooks.remove(self)
+            return self._recorder
 
     def wants(self, site: CallSite, run: Run) -> bool:
         """There is a call: the recorder takes it.

@@ -25,19 +25,20 @@ class Installable(Hook, ForkFollower, Switchable, Protocol):
     """A recorder."""
 
 
-def install(recorder: Installable, capture: Capture | None) -> None:
+def install(recorder: Installable, capture: Capture | None, replaced: Hook | None = None) -> None:
     """Let a recorder see calls from now on.
 
     Args:
         recorder: It is stopped at the interpreter's exit.
         capture: Captures what calls print for it, if that is wanted.
+        replaced: The hook that has waited for it.
     """
     fork.follow(recorder)
     recording_switch.register(recorder)
     atexit.register(recorder.stop)
     if capture is not None:
         capture.start(as_hook=False)
-    hooks.add(recorder, depth=DEPTH)
+    hooks.add(recorder, depth=DEPTH, replaced=replaced)
 
 
 def uninstall(recorder: Installable, capture: Capture | None) -> None:

@@ -21,7 +21,7 @@ from pyfuncdbg.hooks import commit_points, op_cost, process_invitations
 from pyfuncdbg.hooks.call import Call, next_id
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
-from pyfuncdbg.hooks.installed_hooks import Watcher
+from pyfuncdbg.hooks.installed_hooks import Hook, Watcher
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.observers.record import delayed_recorder
@@ -205,12 +205,13 @@ class Recorder:
         self._install()
         return self
 
-    def join(self, identity: tuple[int, int], *, is_first: bool = False) -> Recorder:
+    def join(self, identity: tuple[int, int], *, is_first: bool = False, replaced: Hook | None = None) -> Recorder:
         """Record into a trace that is made; the log of a process that has not made it is made with its first call.
 
         Args:
             identity: Of the folder, as `trace_folder.identity` gives it.
             is_first: This process has made it.
+            replaced: The hook that has waited for this one.
 
         Returns:
             The recorder itself.
@@ -222,7 +223,7 @@ class Recorder:
         self._identity, self._is_first = identity, is_first
         if is_first:
             self._open_log()
-        self._install()
+        self._install(replaced)
         return self
 
     def invitation(self) -> Invitation | None:
@@ -236,13 +237,13 @@ class Recorder:
         return Invitation(__name__, 'join_recording', {'path': str(self.path), 'identity': self._identity,
                                                        'options': self._options})
 
-    def _install(self) -> None:
+    def _install(self, replaced: Hook | None = None) -> None:
         """Install the hooks."""
         self._state = 'on'
         process_invitations.offer(self.invitation)
         commit_points.add(self._commit)
         _on.append(self)
-        install(self, self._capture)
+        install(self, self._capture, replaced)
         self._backlog.first = next_id()         # calls may have begun after this recorder was made
 
     @property
@@ -423,13 +424,15 @@ class Recorder:
         self.calls.known_runs.clear()
 
 
-def join_recording(path: str, identity: tuple[int, int], options: Mapping[str, Any]) -> Recorder:
+def join_recording(path: str, identity: tuple[int, int], options: Mapping[str, Any],
+                   replaced: Hook | None = None) -> Recorder:
     """Record into the trace of the process that has started this one, from now to its end.
 
     Args:
         path: Folder of the trace.
         identity: Of the folder.
         options: Of the recorder, as in that process.
+        replaced: As of `Recorder.join`.
 
     Returns:
         The recorder; that of an earlier call if this process has joined already.
@@ -440,7 +443,7 @@ def join_recording(path: str, identity: tuple[int, int], options: Mapping[str, A
     for recorder in _on:
         if recorder._identity == identity:
             return recorder
-    return Recorder(path, **options).join(identity)
+    return Recorder(path, **options).join(identity, replaced=replaced)
 
 
 def _select_calls(calls: CallRecorder, policy: RecordingPolicy) -> SelectiveCalls:

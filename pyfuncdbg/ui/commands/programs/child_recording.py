@@ -34,10 +34,11 @@ def record(process: FollowedProcess, module: str) -> None:
     hosts.attach_on_import(module)
 
 
-def _start(process: FollowedProcess, path: Path, identity: tuple[int, int], options: dict[str, Any]) -> Recorder:
+def _start(process: FollowedProcess, path: Path, identity: tuple[int, int], options: dict[str, Any],
+           waiting: DelayedRecorder) -> Recorder:
     from pyfuncdbg.observers.record.recorder import join_recording
     process.list_ranks()
-    recorder = join_recording(str(path), identity, options)
+    recorder = join_recording(str(path), identity, options, waiting)
     atexit.unregister(recorder.stop)
     process.before_end.append(recorder.stop)
     return recorder

@@ -78,16 +78,17 @@ class ProgramRecording:
         from pyfuncdbg.observers.record.recorder import Recorder
         return Recorder(path, **self._options)
 
-    def _make(self) -> Recorder:
-        self.recorder = self._new_recorder(self.path).join(self._identity, is_first=os.getpid() == self._owner)
+    def _make(self, waiting: DelayedRecorder | None = None) -> Recorder:
+        self.recorder = self._new_recorder(self.path).join(self._identity, is_first=os.getpid() == self._owner,
+                                                           replaced=waiting)
         atexit.unregister(self.recorder.stop)       # `finish` does, after what the program itself does at its exit
         return self.recorder
 
-    def _begin(self) -> Recorder | None:
+    def _begin(self, waiting: DelayedRecorder) -> Recorder | None:
         """The first call, or something else to record."""
         self._process.list_ranks()
         try:
-            return self._make()
+            return self._make(waiting)
         except OSError as error:                # a full disk, or the trace was removed meanwhile
             from pyfuncdbg.hooks.notice import say
             say(f'{trace_folder.cannot_record_error(self.path, error)}. The program runs unrecorded.')
