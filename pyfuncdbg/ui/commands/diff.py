@@ -123,6 +123,5 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 DIFF = Command('diff', 'compare with another recording, or two processes, runs or calls: the first divergence', 'judge',
                _diff, trace_difference_view, _arguments,
                examples=('diff good.pfd', 'diff good.pfd --ignore time,print --ulp 2', 'diff --runs 2 3',
-                         'diff --processes worker:0 worker:1',
                          'diff --calls norm[3] norm[4]'), answer=TraceDifference)
 COMMANDS: tuple[Command, ...] = (DIFF,)

@@ -114,7 +114,7 @@ def process_lines(folder: Path) -> Iterator[dict[str, Any]]:
     try:
         with open(open_regular(Path(folder) / LIST), 'rb') as file:
             content = file.read(LARGEST + (1 << 20))
-    except OSError:
+    except (OSError, ValueError):               # no file of this name can be: a null byte, half a character
         return
     for line in content.split(b'\n'):
         try:

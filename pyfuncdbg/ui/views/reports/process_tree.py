@@ -76,3 +76,14 @@ def _command(process: ProgramProcess) -> str:
     if any(_FORKSERVER in word for word in words):
         return 'multiprocessing forkserver'
     return ' '.join([os.path.basename(word) if place == 0 else word for place, word in enumerate(words)])
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.sample_trace import demo
+    spawned = ('python', '-c', 'from multiprocessing.spawn import spawn_main; spawn_main(pipe_handle=8)')
+    demo(process_tree([
+        ProgramProcess(4711, 1, 'host', ('train.py', '--epochs', '3'), 0.0, ended=12.5, log=1),
+        ProgramProcess(4712, 4711, 'host', spawned, 1.0, ended=9.0, log=2, ranks=(('RANK', '0'),)),
+        ProgramProcess(4713, 4711, 'host', spawned, 1.0, log=3, ranks=(('RANK', '1'),)),
+        ProgramProcess(4714, 4713, 'host', ('train.py',), 2.0, is_forked=True, ended=3.0, error='ValueError: no rows'),
+        ProgramProcess(4715, 4711, 'host', ('python', '-I', 'tool.py'), 3.0, unrecorded='-I hides the environment')]))
