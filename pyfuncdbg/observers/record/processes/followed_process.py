@@ -64,15 +64,16 @@ class FollowedProcess:
         atexit.register(self.end)
         watch('multiprocessing.util', self.await_multiprocessing).install()
         watch('multiprocessing.pool', _commit_results_of_pools).install()
-        if '_posixsubprocess' in sys.modules:
-            self._list_unfollowed()
-        else:
-            watch('_posixsubprocess', self._list_unfollowed).install()
+        for module, begin in ('_posixsubprocess', self._list_executed), ('subprocess', self._list_spawned):
+            if module in sys.modules:
+                begin()
+            else:
+                watch(module, begin).install()
         if hasattr(os, 'register_at_fork'):
             os.register_at_fork(after_in_child=lambda: self._after_fork(command))
 
-    def _list_unfollowed(self) -> None:
-        """List the Python processes too that this one starts without our variable, which cannot follow."""
+    def _list_executed(self) -> None:
+        """List the Python processes too that this one starts by fork and exec, and that cannot follow."""
         native: Any = sys.modules['_posixsubprocess']
         fork_exec = native.fork_exec
 
@@ -84,17 +85,41 @@ class FollowedProcess:
                 if error.__traceback__ is not None:     # without this frame
                     error.__traceback__ = error.__traceback__.tb_next
                 raise
-            command = [os.fsdecode(word) for word in args] if type(args) in (list, tuple) else []
-            ours = getattr(sys.modules.get('pyfuncdbg.hooks.own_process'), 'is_own_start', bool)
-            if not ours() and (why := _why_unfollowed(command, environment)):
-                self.append({'event': 'unfollowed', 'pid': pid, 'parent': os.getpid(), 'at': time.time(), 'why': why,
-                             'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'host': os.uname().nodename})
+            self._list_unfollowed(pid, args, environment)
             return pid
 
         native.fork_exec = listing_fork_exec
         subprocess: Any = sys.modules.get('subprocess')
         if getattr(subprocess, '_fork_exec', None) is fork_exec:
             subprocess._fork_exec = listing_fork_exec
+
+    def _list_spawned(self) -> None:
+        """The same for `posix_spawn`, which `subprocess` may call, and does mostly from Python 3.13 on."""
+        popen: Any = sys.modules['subprocess'].Popen
+        posix_spawn = getattr(popen, '_posix_spawn', None)
+        if posix_spawn is None:
+            return
+
+        def listing_posix_spawn(started: Any, args: Any, executable: Any, environment: Any, *more: Any) -> None:
+            try:
+                posix_spawn(started, args, executable, environment, *more)
+            except BaseException as error:
+                if error.__traceback__ is not None:     # without this frame
+                    error.__traceback__ = error.__traceback__.tb_next
+                raise
+            entries = None if environment is None else [os.fsencode(name) + b'=' + os.fsencode(value)
+                                                        for name, value in environment.items()]
+            self._list_unfollowed(started.pid, args, entries)
+
+        popen._posix_spawn = listing_posix_spawn
+
+    def _list_unfollowed(self, pid: int, args: Any, environment: Sequence[bytes] | None) -> None:
+        """List a process that was started, if it is one of Python and without our variable."""
+        command = [os.fsdecode(word) for word in args] if type(args) in (list, tuple) else []
+        ours = getattr(sys.modules.get('pyfuncdbg.hooks.own_process'), 'is_own_start', bool)
+        if not ours() and (why := _why_unfollowed(command, environment)):
+            self.append({'event': 'unfollowed', 'pid': pid, 'parent': os.getpid(), 'at': time.time(), 'why': why,
+                         'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'host': os.uname().nodename})
 
     def list_ranks(self) -> None:
         """Say which of many processes this one is, if the program has set that itself since it began."""
