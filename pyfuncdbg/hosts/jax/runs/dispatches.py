@@ -101,7 +101,7 @@ class Dispatch:
         executable = self.executable
         if executable is None:
             return False
-        # A program has mostly read results of which nothing is left: then they were computed.
+        # Results that no longer exist were mostly read by the program: then they were computed.
         may_vary = bool(self._results)
         makers: list[LoweredCallback | Observing] = [*executable.callbacks, *executable.observers]
         return all(may_vary if maker.times is None else self.calls.get(maker, 0) >= maker.times for maker in makers)

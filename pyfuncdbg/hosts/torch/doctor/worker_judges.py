@@ -62,7 +62,7 @@ def _of_calls(evidence: Evidence, place: Place, raised: Sequence[tuple[int, Call
 
 
 def _of_fact(fact: RecordedFact) -> Finding:
-    """An exception of which no call is recorded."""
+    """An exception that no recorded call has."""
     function, message = fact.text('function'), fact.text('message')
     what = (f'DataLoader worker {fact.number("worker")} raised {fact.text("type")}{f": {message}" if message else ""}'
             f'{f", in {function}" if function else ""}; {_surfaced(fact)}')

@@ -20,9 +20,7 @@ def positive(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: It is not one.
     """
-    if not text.isdecimal() or len(text) > 12 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f'{text!r} is not an integer from 1 on')
-    return int(text)
+    return _integer(text, 1)
 
 
 def from_zero(text: str) -> int:
@@ -37,8 +35,12 @@ def from_zero(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: It is not one.
     """
-    if not text.isdecimal() or len(text) > 12:
-        raise argparse.ArgumentTypeError(f'{text!r} is not an integer from 0 on')
+    return _integer(text, 0)
+
+
+def _integer(text: str, least: int) -> int:
+    if not text.isdecimal() or len(text) > 12 or int(text) < least:
+        raise argparse.ArgumentTypeError(f'{text!r} is not an integer from {least} on')
     return int(text)
 
 

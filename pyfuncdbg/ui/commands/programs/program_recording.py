@@ -44,7 +44,7 @@ class ProgramRecording:
             path: Its folder.
             command: The program and its arguments.
             options: As for `Recorder`.
-            at_once: Record from now on: somebody looks on.
+            at_once: Make the recorder now: a debugger or the inspector reads the trace while it grows.
             children: Follow the processes that the program starts.
 
         Raises:
