@@ -195,6 +195,12 @@ def test_no_children(tmp_path: Path) -> None:
     assert values == [16.0] and len(info.tree) == 1
 
 
+def test_a_program_without_a_call_is_told_as_that(tmp_path: Path) -> None:
+    recorded(tmp_path, 'print(1)')
+    done = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'graph')
+    assert done.returncode == 2 and 'and no call was recorded: ' in done.stderr and 'eager' not in done.stderr
+
+
 def test_many_short_lived_children_take_one_line_each_and_no_file(tmp_path: Path) -> None:
     info, _ = recorded(tmp_path, 'import subprocess, sys\n'
                                  'for _ in range(60): subprocess.run([sys.executable, "-c", "pass"])')

@@ -326,6 +326,9 @@ def plan_of(trace: Trace, run: int | None = None) -> PlanRecord:
     """
     if run is None:
         found = next((plan for plan in trace.plans() if plan.sites), None) or newest_eager_plan(trace)
+        if found is None and not trace.count():
+            raise CommandError('no graph ran in this trace, and no call was recorded: ', TypedCommand('info'),
+                               ' tells what the program was')
         if found is None:
             raise CommandError('no graph ran in this trace, its calls are eager: ', TypedCommand('calls'), ' lists them, ',
                                TypedCommand('ls'), ' the lines that made them')
