@@ -21,7 +21,7 @@ import numpy as np
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.observers.record.dtypes import dtype_name, little_endian
 from pyfuncdbg.observers.record.log import log_file, run_batch
-from pyfuncdbg.observers.record.log.call_batch import encode
+from pyfuncdbg.observers.record.log.call_encoder import encode
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.log_file import VERSION, LogFile, frame
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
@@ -104,7 +104,7 @@ def _write(log: LogFile, calls: Sequence[CallRecord], runs: Sequence[RunRecord],
                               run.feeds, run.fetches, (), run.error)
             rows.append(_row(call, around.id, run.feeds, run.fetches, -run.id))
     for start in range(0, len(rows), MOST_ROWS):
-        log.append(frame(log_file.CALLS, encode(rows[start:start + MOST_ROWS], _tensor)))
+        log.append(frame(log_file.CALLS, encode(rows[start:start + MOST_ROWS], _Store())))
     if dropped:
         _append(log, log_file.DROPPED, dict(dropped))
     for kind, data in notes:
@@ -156,6 +156,22 @@ def _error(error: ErrorRecord) -> list[Any]:
         for found in error.locals]
     described = [[list(map(_tensor, tensors)), variables]] if variables else []
     return [error.type, error.message, [list(place) for place in error.frames], error.traceback, *described]
+
+
+class _Store:
+    """Describes the tensors; no call has a copy of an array."""
+
+    def describe(self, snapshot: Any) -> list[Any]:
+        return _tensor(snapshot)
+
+    def place_array(self, array: np.ndarray) -> Any:
+        raise NotImplementedError
+
+    def place_bytes(self, data: Any) -> Any:
+        raise NotImplementedError
+
+    def miss(self, nbytes: int) -> None:
+        raise NotImplementedError
 
 
 def _tensor(record: Any) -> list[Any]:

@@ -21,7 +21,8 @@ from plain_host import HOST, new_run
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import CallSite, new_call
 from pyfuncdbg.observers.record.index.decode import site_record
-from pyfuncdbg.observers.record.log.call_batch import RETRY, Batch, decode_msgpack, encode, summary_of
+from pyfuncdbg.observers.record.log.call_batch import RETRY, Batch, decode_msgpack, summary_of
+from pyfuncdbg.observers.record.log.call_encoder import encode
 from pyfuncdbg.observers.record.log.queued_call import queued_call
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -133,12 +134,10 @@ def test_only_records_with_retries_have_a_field_of_them() -> None:
     """So that a reader from before there was one opens every trace in which nobody retried a call."""
     site, run = CallSite('f', 'PyFunc', 'python', HOST), new_run()
     calls = [queued_call(new_call(site, run, [], 7, 10 * i), (np.float32(i),), (), 10 * i + 5, 0, False) for i in (1, 2, 3)]
-
-    def described(taken: object) -> list[Any]:
-        raise AssertionError(taken)
-    plain = encode(calls, described)
+    store: Any = None                           # scalars need none
+    plain = encode(calls, store)
     calls[1].broken_off, calls[2].retry_of = True, 2
-    retried = encode(calls, described)
+    retried = encode(calls, store)
     assert [len(decode_msgpack(payload)) for payload in (plain, retried)] == [13, 14]
     assert Batch(plain).retries == {} and Batch(retried).retries == {1: [0, True], 2: [2, False]}
     for payload, flags in ((plain, [0, 0, 0]), (retried, [0, 0, RETRY])):

@@ -13,6 +13,8 @@ from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS
 
 TYPES = tuple(SCALARS.values())
 """Types of the scalars; their codes begin at 1."""
+COLUMNED = 255
+"""Code of a tensor whose value is in columns."""
 _SIZES = np.array([0, *(np.dtype(kind).itemsize for kind in TYPES)], np.int64)
 _LARGEST = 1 << 48
 

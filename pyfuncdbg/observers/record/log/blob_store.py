@@ -87,15 +87,14 @@ class BlobStore:
 
         Returns:
             [dtype, shape, bytes, level, inline data or key, changed, note, stats, bad]. `bad` says whether a number is NaN
-            or infinite, None if not tested: then the bytes are inline, of a native type.
+            or infinite.
         """
         if isinstance(snapshot, tuple):
             dtype, shape, data, changed = snapshot
             if dtype.kind in 'biufc' and dtype.isnative and _LITTLE:
-                where = self._place_bytes(data)
+                where = self.place_bytes(data)
                 if where is not None:
-                    bad = False if dtype.kind in 'biu' else None if type(where) is list else \
-                        not all_finite(np.frombuffer(data, dtype))
+                    bad = dtype.kind in 'fc' and len(data) > 0 and not all_finite(np.frombuffer(data, dtype))
                     return [dtype_name(dtype), shape, len(data), 2, where, changed, '', None, bad]
             whole = Snapshot(dtype, shape, len(data))
             whole.data, whole.keep, whole.changed = data, True, changed
@@ -169,10 +168,17 @@ class BlobStore:
             return [array.tobytes()]
         if not array.flags.c_contiguous:
             array = np.ascontiguousarray(array)
-        return self._place_bytes(array.data.cast('B') if array.dtype.kind != 'c' else array.reshape(-1).view(np.uint8))
+        return self.place_bytes(array.data.cast('B') if array.dtype.kind != 'c' else array.reshape(-1).view(np.uint8))
 
-    def _place_bytes(self, data: Any) -> Any:
-        """[the bytes] if they are few, the key of their blob, or None if there is no room for it."""
+    def place_bytes(self, data: Any) -> Any:
+        """Store bytes.
+
+        Args:
+            data: The bytes.
+
+        Returns:
+            As `place_array`.
+        """
         if len(data) <= _INLINE:
             return [bytes(data)]
         key = digest(data)
@@ -208,7 +214,7 @@ class BlobStore:
             data = raw if native is array else native.tobytes()
         note = snapshot.note
         if snapshot.keep:
-            where = self._place_bytes(data)
+            where = self.place_bytes(data)
             if where is not None:
                 # Readers compute the statistics of small tensors; of large ones they should not need the bytes.
                 stats, bad = _stats_if_large(array, len(data))

@@ -1,12 +1,9 @@
-"""Many calls as one record, by column: how calls are written and found again.
+"""Many calls as one record, by column: how calls are found again.
 
-Encoding a call by itself costs more than making it; a batch of columns costs a tenth of that, because NumPy packs the
-numbers. Encoded on the writer thread; decoded by readers, who check everything, for a log may be hostile.
+Encoded by `call_encoder`, on the writer thread; decoded by readers, who check everything, for a log may be hostile.
 """
-# long: encoder and decoder of one record; two fifths are documentation
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +13,10 @@ import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.observers.record.log import columns
-from pyfuncdbg.observers.record.log.batch_tensors import TYPES, BatchTensors
+from pyfuncdbg.observers.record.log.batch_tensors import COLUMNED, TYPES, BatchTensors
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
-from pyfuncdbg.observers.record.log.queued_call import QueuedCall, fields_of
 from pyfuncdbg.observers.record.log.value_columns import ValueColumns
 from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE, StateNumbers
-from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
-from pyfuncdbg.observers.record.snapshots.statistics import all_finite
 
 FAILED, BAD, PRINTED, RETRY, CHANGED = 1, 2, 4, 8, 16
 """Bits of the column `flags`, part of the trace format. `CHANGED` is that of a call whose function wrote to an input."""
@@ -41,9 +35,6 @@ numbers, three columns (none in a record that has the third); and a third where 
 code `COLUMNED` the number of its value, and the values."""
 _OPTIONAL = 3
 
-COLUMNED = 255
-"""Code of a tensor whose value is in columns, as those of ops are."""
-
 _LIMITS: dict[str, Any] = {'unicode_errors': 'surrogatepass', 'max_array_len': 1 << 17, 'max_map_len': 1 << 12,
                            'max_ext_len': 0, 'strict_map_key': True}
 _WRONG = (msgpack.UnpackException, TypeError, OverflowError, RecursionError, MemoryError)
@@ -52,94 +43,12 @@ IsBad = Callable[[Any], bool]
 """Whether a description is of a tensor with a NaN or infinity."""
 
 
-class _Codes(dict[type, int]):
-    """Code of each scalar type, 0 for everything else; `__missing__` keeps the lookup inside `map`."""
-
-    def __missing__(self, key: type) -> int:
-        return 0
-
-
-_CODES = _Codes({kind: number for number, kind in enumerate(SCALARS, 1)})
-
-
-def encode(calls: Sequence[QueuedCall], tensor: Callable[[Copied | Snapshot], list[Any]]) -> bytes:
-    """Encode calls as one record.
-
-    Args:
-        calls: At most `MOST_ROWS`; their output, errors and losses are plain data or None.
-        tensor: Writes one snapshot's bytes where they belong and describes it.
-
-    Returns:
-        The payload of the record.
-    """
-    *numbers, inputs, outputs, output, errors, lost, sources = zip(*fields_of(calls), strict=True)
-    values = list(itertools.chain.from_iterable(itertools.chain.from_iterable(zip(inputs, outputs, strict=True))))
-    codes = bytes(map(_CODES.__getitem__, map(type, values)))
-    packed: dict[int, np.ndarray] = {}
-    general: list[Any] = []
-    for code in sorted(set(codes)):
-        coded = values if codes.count(code) == len(values) else [v for v, c in zip(values, codes, strict=True) if c == code]
-        if code:
-            packed[code] = np.array(coded, TYPES[code - 1])
-        else:
-            general = _describe_all(coded, tensor)
-    sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else []
-              for column in (output, errors, lost, sources)]
-    ins, outs = (np.fromiter(map(len, side), np.uint16, len(calls)) for side in (inputs, outputs))
-    tensors = BatchTensors(ins, outs, np.frombuffer(codes, np.uint8), packed)
-    described = _resolve_shared(general)
-    bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_bad_flags(described))
-    retries = [(i, (call.retry_of, call.broken_off)) for i, call in enumerate(calls) if call.retry_of or call.broken_off]
-    flags = _flags(len(calls), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
-                   [row for row, (first, _) in retries if first],
-                   tensors.rows_of_descriptions([entry[5] for entry in described]))
-    states = [columns.pack(column) for column in zip(*[call.state for call in calls], strict=True)] \
-        if {call.state for call in calls} != {NO_STATE} else []
-    body: bytes = msgpack.packb(
-        [len(calls), [columns.pack(column) for column in numbers], flags, columns.pack(tensors.output_sizes(described)),
-         ins.tobytes(), outs.tobytes(), codes, [[code, scalars.tobytes()] for code, scalars in packed.items()], general,
-         *sparse, *([retries] if retries or states else []), *([states] if states else [])], unicode_errors='surrogatepass')
-    return body
-
-
-def _bad_flags(descriptions: list[Any]) -> list[bool]:
-    """Flags of the tensors with a NaN or infinity, by description; sets the last field of those that are not tested yet.
-
-    Those have few bytes each: one test of all of a type together costs a tenth.
-    """
-    untested: dict[str, list[list[Any]]] = {}
-    for entry in descriptions:
-        if entry[8] is None:
-            untested.setdefault(entry[0], []).append(entry)
-    for dtype, entries in untested.items():
-        together, element = b''.join([entry[4][0] for entry in entries]), dtype_of(dtype)
-        clean = not together or all_finite(np.frombuffer(together, element))
-        for entry in entries:
-            entry[8] = not (clean or not entry[4][0] or all_finite(np.frombuffer(entry[4][0], element)))
-    return [entry[8] for entry in descriptions]
-
-
-def _flags(count: int, bad: Iterable[int], failed: Iterable[int], printed: Iterable[int], retries: Iterable[int],
-           changed: Iterable[int]) -> bytes:
+def _flags(count: int, bad: Iterable[int], failed: Iterable[int], printed: Iterable[int]) -> bytes:
     flags = bytearray(count)
-    for bit, rows in ((BAD, bad), (FAILED, failed), (PRINTED, printed), (RETRY, retries), (CHANGED, changed)):
+    for bit, rows in ((BAD, bad), (FAILED, failed), (PRINTED, printed)):
         for row in rows:
             flags[row] |= bit
     return bytes(flags)
-
-
-def _describe_all(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list[Any]]) -> list[Any]:
-    """Descriptions of tensors; of one that calls share, once, and then the place of that: two thirds of a recorded graph."""
-    places: dict[int, int] = {}
-    described: list[Any] = []
-    for value in values:
-        entry: Any = tensor(value)
-        if type(value) is Snapshot and value.owner:
-            first = places.setdefault(id(value), len(described))
-            if first < len(described):
-                entry = first
-        described.append(entry)
-    return described
 
 
 def _resolve_shared(descriptions: list[Any]) -> list[Any]:
@@ -281,7 +190,7 @@ class Batch:
         bad = self.layout.rows_of_bad_scalars() | self.layout.rows_of_descriptions(
             [is_bad(entry) for entry in descriptions])
         return BatchSummary(self.count, [columns.pack(column) for column in self.columns],
-                            _flags(self.count, bad, self.error, self.output, (), ()),
+                            _flags(self.count, bad, self.error, self.output),
                             columns.pack(self.layout.output_sizes(descriptions)))
 
     def _describe(self, rank: int, shared: dict[int, Any]) -> Any:

@@ -22,7 +22,8 @@ from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.log import log_file, op_columns
 from pyfuncdbg.observers.record.log.blob_store import TENSOR_SHARE, BlobStore
-from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, encode
+from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS
+from pyfuncdbg.observers.record.log.call_encoder import encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
 from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.log_names import log_path
@@ -30,7 +31,7 @@ from pyfuncdbg.observers.record.log.log_segments import LogLimits, LogSegments, 
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.op_columns import QueuedOps
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, losses_of
-from pyfuncdbg.observers.record.log.queued_call import QueuedCall
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall, is_plain
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
@@ -190,8 +191,7 @@ class Journal:
         if self._limits.keep_newest:
             self._remove_oldest(self._segments.segment // 2)
         while True:
-            plain = [row if not row.output and row.error is None and len(row.inputs) + len(row.outputs) <= MOST_TENSORS
-                     else self._to_plain_data(row) for row in rows]
+            plain = [row if is_plain(row, MOST_TENSORS) else self._to_plain_data(row) for row in rows]
             self.put_sources()
             self.publish()
             try:
@@ -214,7 +214,7 @@ class Journal:
         """
         if len(rows) > 1 and self._smallest_refused and not self._ledger.fits(self._smallest_refused):
             return functools.reduce(_add, map(losses_of, rows))
-        body = encode(rows, self._store.describe)
+        body = encode(rows, self._store)
         missed = self._store.count_missed()
         if self._ledger.afford(len(body) + log_file.FRAME_SIZE):
             self._pieces += log_file.frame(kind, body)

@@ -15,7 +15,8 @@ from pyfuncdbg.hooks.capture import CaptureState
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record.log.back_pressure import BackPressure
-from pyfuncdbg.observers.record.log.op_columns import QueuedOps, large_rows
+from pyfuncdbg.observers.record.log.large_rows import large_rows
+from pyfuncdbg.observers.record.log.op_columns import QueuedOps
 from pyfuncdbg.observers.record.log.program_environment import settings
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.records import HOST

@@ -13,4 +13,11 @@ cdef class QueuedCall:
 cpdef QueuedCall queued_call(Call call, object inputs, object outputs, long long finished, long long forward, bint holds_memory)
 
 @cython.locals(call=QueuedCall)
-cpdef list fields_of(object calls)
+cpdef list numbers_of(object calls)
+@cython.locals(call=QueuedCall, row=Py_ssize_t)
+cpdef list rare_fields_of(object calls)
+cpdef bint is_plain(QueuedCall call, Py_ssize_t most)
+@cython.locals(call=QueuedCall, size=Py_ssize_t, snapshots=list)
+cpdef tuple held_by(object calls)
+@cython.locals(size=Py_ssize_t)
+cdef Py_ssize_t _held_by(object values, list snapshots) except -1

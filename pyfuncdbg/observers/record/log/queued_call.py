@@ -7,6 +7,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE, StateNumbers
+from pyfuncdbg.observers.record.snapshots.snapshot import TINY, Snapshot
 
 _untrack_record: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], None] | None
 try:
@@ -107,14 +108,83 @@ def queued_call(call: Call, inputs: Sequence[Any], outputs: Sequence[Any], finis
     return row
 
 
-def fields_of(calls: Sequence[QueuedCall]) -> list[tuple[Any, ...]]:
-    """The fields of calls, for the columns of a batch.
+def numbers_of(calls: Sequence[QueuedCall]) -> list[list[int]]:
+    """The numbers of calls, by column.
 
     Args:
         calls: The calls.
 
     Returns:
-        Of each the numbers in the order of `call_batch.COLUMNS`, then inputs, outputs, output, error, lost and sources.
+        A list for each of `call_batch.COLUMNS`.
     """
-    return [(call.id, call.run, call.site, call.ordinal, call.thread, call.started, call.finished, call.forward, call.parent,
-             call.inputs, call.outputs, call.output, call.error, call.lost, call.sources) for call in calls]
+    return [[call.id for call in calls], [call.run for call in calls], [call.site for call in calls],
+            [call.ordinal for call in calls], [call.thread for call in calls], [call.started for call in calls],
+            [call.finished for call in calls], [call.forward for call in calls], [call.parent for call in calls]]
+
+
+def rare_fields_of(calls: Sequence[QueuedCall]) -> list[list[list[Any]]]:
+    """What few calls have.
+
+    Args:
+        calls: The calls; their output, errors and losses are plain data or None.
+
+    Returns:
+        Output, error, losses, sources, and (retry_of, broken_off): of each the rows that have it, with it.
+    """
+    output: list[list[Any]] = []
+    errors: list[list[Any]] = []
+    lost: list[list[Any]] = []
+    sources: list[list[Any]] = []
+    retries: list[list[Any]] = []
+    row = 0
+    for call in calls:
+        if call.output:
+            output.append([row, call.output])
+        if call.error:
+            errors.append([row, call.error])
+        if call.lost:
+            lost.append([row, call.lost])
+        if call.sources:
+            sources.append([row, call.sources])
+        if call.retry_of or call.broken_off:
+            retries.append([row, (call.retry_of, call.broken_off)])
+        row += 1
+    return [output, errors, lost, sources, retries]
+
+
+def is_plain(call: QueuedCall, most: int) -> bool:
+    """Whether a call is encoded as it is: it has printed and raised nothing.
+
+    Args:
+        call: The call.
+        most: Values that it may have.
+    """
+    return call.output is None and call.error is None and len(call.inputs) + len(call.outputs) <= most
+
+
+def held_by(calls: Sequence[QueuedCall]) -> tuple[int, list[Snapshot]]:
+    """What calls hold until they are in the log.
+
+    Args:
+        calls: The calls.
+
+    Returns:
+        The bytes of copies, and the snapshots.
+    """
+    size = 0
+    snapshots: list[Snapshot] = []
+    for call in calls:
+        if call.holds_memory:
+            size += _held_by(call.inputs, snapshots) + _held_by(call.outputs, snapshots)
+    return size, snapshots
+
+
+def _held_by(values: Sequence[Any], snapshots: list[Snapshot]) -> int:
+    size = 0
+    for value in values:
+        if type(value) is tuple:
+            if len(value[2]) > TINY:
+                size += len(value[2])
+        elif type(value) is Snapshot:
+            snapshots.append(value)
+    return size

@@ -1,12 +1,10 @@
-"""Many values as columns of a record: types, shapes, statistics and bytes of what ops have computed.
+"""Many values as columns of a record: types, shapes, statistics and bytes.
 
-A description of each value, as calls of Python functions have it, costs the writer more than the statistics in it. Encoded
-on the writer thread; decoded by readers, who check everything, for a log may be hostile.
+Encoded by `record_values`, on the writer thread; decoded by readers, who check everything, for a log may be hostile.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,82 +18,14 @@ from pyfuncdbg.observers.record.snapshots.statistics import COUNTS, ROW, row_typ
 NOTHING, INLINE, KEY = range(3)
 """Where the bytes of a value are: not kept, in the record, in a blob of that key."""
 
-_WHOLE = (*COUNTS, 'first_bad')
-_RAW = (('min', '<i8'), ('max', '<i8'), ('mean', '<f8'), ('std', '<f8'))
+WHOLE = (*COUNTS, 'first_bad')
+"""Fields of `ROW` that are columns of integers."""
+RAW = (('min', '<i8'), ('max', '<i8'), ('mean', '<f8'), ('std', '<f8'))
 _FIELDS = 11
 _KEY_SIZE = 16
 _MOST_DIMENSIONS = 64
 MOST_VALUES = 1 << 16
 """Values of one record."""
-
-
-class ValueList:
-    """Values on their way into a record; the lists have one element for each value.
-
-    Attributes:
-        dtypes: Names of types.
-        shapes: As tuples.
-        levels: 0 for nothing, 1 for statistics, 2 for the bytes.
-        places: `NOTHING`, [the bytes], or a key.
-        notes: By place, of a value that was to be kept.
-        rows: Statistics of the values in `summarized`, in this order.
-    """
-
-    __slots__ = ('dtypes', 'levels', 'notes', 'places', 'rows', 'shapes', 'summarized')
-
-    def __init__(self) -> None:
-        self.dtypes: list[str] = []
-        self.shapes: list[tuple[int, ...]] = []
-        self.levels: list[int] = []
-        self.places: list[Any] = []
-        self.notes: dict[int, str] = {}
-        self.summarized: list[int] = []
-        self.rows = np.zeros(0, ROW)
-
-    def take_statistics(self, places: list[int], rows: np.ndarray) -> None:
-        """Take the statistics of values, without those of a value that another thread was writing to.
-
-        Args:
-            places: Of the values.
-            rows: One for each.
-        """
-        self.summarized, self.rows = places, rows
-        if places != sorted(places) or (rows['size'] < 0).any():
-            order = np.argsort(places)
-            order = order[rows['size'][order] >= 0]
-            self.summarized, self.rows = [places[rank] for rank in order.tolist()], rows[order]
-
-    def encode(self) -> list[Any]:
-        """Encode them.
-
-        Returns:
-            What msgpack can write.
-        """
-        kinds = [INLINE if type(place) is list else KEY if type(place) is bytes else NOTHING for place in self.places]
-        dtypes, dtype_column = _table(self.dtypes)
-        shapes, shape_column = _table(self.shapes)
-        marks = np.zeros(len(self.dtypes), np.int64)
-        marks[self.summarized] = 1
-        stats = [columns.pack(self.rows[name]) for name in _WHOLE] if self.summarized else []
-        return [len(self.dtypes), dtypes, dtype_column, [list(map(int, shape)) for shape in shapes], shape_column,
-                columns.pack(self.levels), columns.pack(kinds),
-                [b''.join([place for place in self.places if type(place) is bytes]),
-                 [place[0] for place in self.places if type(place) is list]],
-                list(self.notes.items()), [columns.pack(marks), stats],
-                [*(self.rows[name].astype(kind).tobytes() for name, kind in _RAW),
-                 columns.pack(self.rows['bins'].reshape(-1)), BINS] if self.summarized else []]
-
-
-def _table(items: Sequence[Any]) -> tuple[list[Any], columns.Packed]:
-    """The different items, and for each the number of its own."""
-    numbers: dict[Any, int] = {}
-    column: list[int] = []
-    last, number = None, 0
-    for item in items:
-        if item is not last:                    # most are as the one before
-            last, number = item, numbers.setdefault(item, len(numbers))
-        column.append(number)
-    return list(numbers), columns.pack(column)
 
 
 class ValueColumns:
@@ -207,13 +137,13 @@ def _ranks(kinds: np.ndarray) -> np.ndarray:
 def _rows(whole: Any, raw: Any, count: int) -> np.ndarray:
     if not count:
         return np.zeros(0, ROW)
-    *fields, packed_bins, bins = _list(raw, len(_RAW) + 2) if len(_list(raw)) != len(_RAW) + 1 else [*raw, EQUAL_BINS]
+    *fields, packed_bins, bins = _list(raw, len(RAW) + 2) if len(_list(raw)) != len(RAW) + 1 else [*raw, EQUAL_BINS]
     if bins not in (BINS, EQUAL_BINS):
         raise ValueError('wrong bins of a histogram')
     rows = np.zeros(count, row_type(bins))
-    for name, packed in zip(_WHOLE, _list(whole, len(_WHOLE)), strict=True):
+    for name, packed in zip(WHOLE, _list(whole, len(WHOLE)), strict=True):
         rows[name] = _column(packed, count)
-    for (name, kind), data in zip(_RAW, fields, strict=True):
+    for (name, kind), data in zip(RAW, fields, strict=True):
         if not isinstance(data, bytes) or len(data) != 8 * count:
             raise ValueError('a column of the wrong size')
         rows[name] = np.frombuffer(data, kind)

@@ -20,8 +20,8 @@ from pyfuncdbg.observers.record.log.journal import Journal
 from pyfuncdbg.observers.record.log.log_segments import LogLimits
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.op_columns import QueuedOps
-from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_ops, release_output
-from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
+from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release_ops, release_output
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall, held_by, queued_call
 from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
@@ -273,11 +273,13 @@ class Writer:
     def _give_back(self, rows: list[QueuedCall], lost: dict[str, int]) -> None:
         """Release the memory that calls held until they were in the log."""
         self._backlog.losses.add(lost)
+        size, snapshots = held_by(rows)
+        self._snapshots.allowance.give(size)
+        for snapshot in snapshots:
+            self._snapshots.release(snapshot)
         for row in rows:
-            if row.holds_memory:
-                release(row.inputs, self._snapshots)
-                release(row.outputs, self._snapshots)
-            release_output(row, self._snapshots)
+            if row.output is not None or row.error is not None:
+                release_output(row, self._snapshots)
         if self._output_lengths:
             for row in rows:
                 self._output_lengths.pop(row.id, None)

@@ -13,7 +13,7 @@ import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.op_batch import MOST_OPS
-from pyfuncdbg.observers.record.log import op_columns
+from pyfuncdbg.observers.record.log import record_values
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -298,8 +298,8 @@ def test_large_values_are_summarised_once_and_never_with_old_statistics(tmp_path
             y = y + x
     session = tf.compat.v1.Session(graph=graph)
     counts = []
-    rows_of = op_columns.rows_of
-    monkeypatch.setattr(op_columns, 'rows_of', lambda arrays: (counts.append(len(arrays)), rows_of(arrays))[1])
+    rows_of = record_values.rows_of
+    monkeypatch.setattr(record_values, 'rows_of', lambda arrays: (counts.append(len(arrays)), rows_of(arrays))[1])
     with Recorder(tmp_path / 'a.pfd', ops=True, full_limit=0) as recorder:
         for i in range(12):
             session.run(y, {x: np.full((512, 512), float(i))})
