@@ -18,7 +18,7 @@ from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.public_function import hide_own_frames
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, policies
+from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, debugged_by
 from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
 from pyfuncdbg.observers.debug.with_block import WithBlocks, bound_to
 
@@ -116,19 +116,19 @@ class DebugSession:
         """As the wrapped session's `run`."""
         if not self._policy.on:
             return self._session.run(fetches, feed_dict, options, run_metadata)
-        with policies.apply(self._policy):
+        with debugged_by(self._policy):
             return self._session.run(fetches, feed_dict, options, run_metadata)
 
     @hide_own_frames
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
         """As the wrapped session's."""
-        with policies.apply(self._policy):
+        with debugged_by(self._policy):
             return self._session.partial_run_setup(fetches, feeds)
 
     @hide_own_frames
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
         """As the wrapped session's; each step is a run."""
-        with policies.apply(self._policy):
+        with debugged_by(self._policy):
             return self._session.partial_run(handle, fetches, feed_dict)
 
     @hide_own_frames
@@ -138,7 +138,7 @@ class DebugSession:
 
         @hide_own_frames
         def call(*values: Any, **options: Any) -> Any:
-            with policies.apply(self._policy):
+            with debugged_by(self._policy):
                 return session_call(*values, **options)
         return call
 
@@ -388,7 +388,7 @@ def _block(title: str, ui: Ui, progress: tuple[int, RunOrder | None] = (0, None)
     run_policy.go_on(progress)
     debugger.plan(thread).next_call = run_policy.stops and run_policy.order is None
     try:
-        with policies.apply(run_policy):
+        with debugged_by(run_policy):
             yield run_policy
     finally:
         plan = debugger.plan(thread)

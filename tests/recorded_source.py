@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import msgpack
+import numpy as np
 
 from pyfuncdbg.observers.record.log import log_file
+from pyfuncdbg.observers.record.log.batch_rows import RowContent, take_rows
 
 HELPER = '''import warnings
 
@@ -111,6 +113,14 @@ def without_marks(descriptions: list[Any]) -> list[Any]:
     return [entry if isinstance(entry, int) else entry[:8] for entry in descriptions]
 
 
+def without_columns(fields: list[Any]) -> list[Any]:
+    """A record of calls in which each array has a description."""
+    payload = msgpack.packb(fields, unicode_errors='surrogatepass')
+    content: list[Any] = msgpack.unpackb(take_rows(payload, np.ones(fields[0], bool), RowContent()), strict_map_key=False,
+                                         unicode_errors='surrogatepass')
+    return content
+
+
 def as_version_2(kind: int, fields: Any) -> Any:
     """A record as version 2 of the format had it, without the text of functions."""
     if kind in (log_file.SOURCE, log_file.STATE):
@@ -118,6 +128,7 @@ def as_version_2(kind: int, fields: Any) -> Any:
     if kind == log_file.SITE:
         return [*fields[:8], '', *fields[9:13]]
     if kind == log_file.CALLS:
+        fields = without_columns(fields)
         fields = [*fields[:2], *fields[4:13]]   # without flags, sizes and states
         fields[6] = without_marks(fields[6])
         fields[7] = [[row, [event[:7] for event in events]] for row, events in fields[7]]

@@ -27,7 +27,7 @@ KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient', 'run')
 RunKind = Literal['session', 'function', 'element', 'backward', 'inner', 'eager']
 """Of a session, a traced function, one element in a function of a dataset, a backward pass that the program asks for, one
 within the gradient of a Python function, or a thread's eager code."""
-UNASKED: tuple[object, Any] = object(), None
+UNASKED: tuple[object, Any, Any] = object(), None, None
 """`interest` before hooks are asked."""
 
 
@@ -81,7 +81,7 @@ class CallSite:
             an array it makes (neither a view nor one of its inputs) is never written to.
         counter: Gives each call its ordinal; shared by all `CallSite` objects of one id.
         traits: What the host knows of its op.
-        interest: A `hooks.stamp`, and the interest of hooks in the calls here under it, as `Hooks.ask_interest` gives it.
+        interest: The interest of hooks in the calls here, as `Hooks.ask` gives it.
 
     Args:
         same_as: An earlier site of the same place, which gives this one its id and counter.
@@ -107,7 +107,7 @@ class CallSite:
         self.attrs: Mapping[str, Any] = attrs if attrs is not None else {}
         self.steady = steady
         self.traits = traits
-        self.interest: tuple[object, Any] = UNASKED
+        self.interest: tuple[object, Any, Any] = UNASKED
 
     @property
     def can_be_entered(self) -> bool:
@@ -128,7 +128,7 @@ class RunForm:
     __slots__ = ('interest',)
 
     def __init__(self) -> None:
-        self.interest: tuple[object, Any] = UNASKED
+        self.interest: tuple[object, Any, Any] = UNASKED
 
 
 class Run:

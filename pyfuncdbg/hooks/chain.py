@@ -13,7 +13,7 @@ from typing import Any
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
 from pyfuncdbg.hooks.hook_failure import report_failure, switch_off
-from pyfuncdbg.hooks.installed_hooks import Gate, Hook, Hooks, Outputs, hooks
+from pyfuncdbg.hooks.installed_hooks import Gate, Hook, Hooks, Outputs, Watcher, hooks
 from pyfuncdbg.hooks.native_thread import native_thread
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hooks.run_abort import abort_ends_here, call_unwatched
@@ -46,10 +46,12 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         RunAborted: The run was aborted, now or earlier.
         BaseException: What `func` raised, unchanged; its traceback has no frame of a hook.
     """
+    watcher = None
     if run.aborted is None and site.kind in hooks.filtered_kinds:
         place = site if site.kind != 'run' else run.form
         stamp = hooks.stamp
-        interest = place.interest[1] if place is not None and place.interest[0] is stamp else hooks.ask_interest(site, run)
+        answer = place.interest if place is not None and place.interest[0] is stamp else hooks.ask(site, run)
+        interest, watcher = answer[1], answer[2]
         if interest is False:
             next(site.counter)
             return call_unwatched(run, func, *inputs)
@@ -57,7 +59,7 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
             return func(*inputs)
         if interest is not True:
             return _invoke_gated(interest, stamp, site, func, run, inputs)
-    return _invoke_watched(site, func, run, inputs, forward, sources, thread)
+    return _invoke_watched(site, func, run, inputs, forward, sources, thread, watcher=watcher)
 
 
 def invoke_afterwards(site: CallSite, run: Run, inputs: list[Any], outputs: Outputs) -> None:
@@ -98,13 +100,15 @@ def _replay_first_call(outputs: Outputs, func: Function) -> Function:
 
 def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
                     sources: Sequence[int] = (),
-                    thread: int = 0, start: tuple[int, int] | None = None, saved_inputs: Any = None) -> Outputs:
+                    thread: int = 0, start: tuple[int, int] | None = None, saved_inputs: Any = None,
+                    watcher: Watcher | None = None) -> Outputs:
     """Make a call through the hooks of its kind.
 
     Args:
         site, func, run, inputs, forward, sources, thread: As in `invoke`.
         start: Its ordinal and the time of its start, if it has begun already.
         saved_inputs: As in `Call`.
+        watcher: The only hook that is interested, where another one is installed, too.
     """
     if run.aborted is not None:
         raise run.aborted.with_traceback(None)
@@ -113,7 +117,8 @@ def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any],
         return func(*inputs)
     if not thread:
         thread = native_thread()
-    watcher = hooks.sole_watcher[site.kind]
+    if watcher is None:
+        watcher = hooks.sole_watcher[site.kind]
     call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, outer_call, sources, start)
     if saved_inputs is not None:
         call.saved_inputs = saved_inputs

@@ -38,8 +38,8 @@ class Hook(Protocol):
     """Observer that watches or changes calls.
 
     Its optional method `wants(site, run)` says whether it is interested in the calls of a site, and returns a `Gate` where
-    that depends on their values. Where every hook has one and none is interested, no `Call` is made. When its answer
-    changes, it calls `hooks.invalidate_interest()`.
+    that depends on their values. Where no hook is interested, no `Call` is made; where a `Watcher` alone is, no other hook
+    sees it. When its answer changes, it calls `hooks.invalidate_interest()`.
     """
 
     kinds: frozenset[Kind]
@@ -58,6 +58,8 @@ class Hook(Protocol):
 
 Interest = bool | Gate | Literal[None]
 """Interest of hooks in the calls of a site: all, none, those that a gate lets through; None without a hook."""
+Answer = tuple[object, Interest, Any]
+"""A stamp, the interest under it, and the only interested hook, if it is a `Watcher`: then no other sees the calls."""
 
 
 class Watcher(Hook, Protocol):
@@ -106,7 +108,7 @@ class Hooks:
             call; else None.
         op_recorder: The only hook on ops, if it takes them in batches (`op_batch`) and every hook is passive; else None.
         passive: Whether every hook only watches: none will pause a run, go back in it or change a value.
-        filtered_kinds: Kinds of calls whose hooks all have `wants`; of others all calls are wanted.
+        filtered_kinds: Kinds of calls whose hooks are asked; of others all calls are wanted.
     """
 
     __slots__ = (
@@ -143,7 +145,7 @@ class Hooks:
         self.fast_watcher: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
         self.op_recorder: Any = None
         self.passive = True
-        self.filtered_kinds: frozenset[Kind] = frozenset()
+        self.filtered_kinds = frozenset(KINDS)
         self.stamp: dict[Any, Any] = {}
 
     def add(self, hook: Hook, *, depth: int = 0, replaced: Hook | None = None) -> None:
@@ -225,20 +227,28 @@ class Hooks:
         Returns:
             The answer, which is stored in the site; for a run's own calls, in its form.
         """
+        return self.ask(site, run)[1]
+
+    def ask(self, site: CallSite, run: Run) -> Answer:
+        """As `ask_interest`.
+
+        Args:
+            site: Where calls are made.
+            run: The run that they are part of.
+
+        Returns:
+            What is stored.
+        """
         stamp = self.stamp                      # read first: what changes meanwhile makes another
         installed = getattr(self, site.kind)
-        strongest: bool | Gate = False
-        for hook in installed:
-            answer = _wants(hook, site, run)
-            if answer is True or (answer and strongest):
-                strongest = True                   # two gates are rare: the calls are made
-                break
-            strongest = strongest or answer
+        interested = [(hook, answer) for hook in installed if (answer := _wants(hook, site, run))]
+        interest: Interest = None if not installed else False if not interested else (
+            interested[0][1] if len(interested) == 1 else True)     # two gates are rare: the calls are made
+        stored = stamp, interest, _only_watcher([hook for hook, _ in interested])
         place: CallSite | RunForm | None = site if site.kind != 'run' else run.form
-        interest = strongest if installed else None
         if place is not None:
-            place.interest = stamp, interest
-        return interest
+            place.interest = stored
+        return stored
 
     def is_ignored(self, place: CallSite | RunForm) -> bool:
         """Whether no hook was interested in the calls of a site or form (`place`) when last asked: a host prepares none."""
@@ -295,8 +305,9 @@ class Hooks:
         self.sole_taker = {kind: watcher if _takes_all(watcher) else None for kind, watcher in self.sole_watcher.items()}
         usual = not self.op and self.passive and all(self.sole_taker[kind] is not None for kind in ('python', 'run'))
         self.fast_watcher = self.sole_watcher if usual else dict.fromkeys(KINDS)
-        self.filtered_kinds = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self,
-                                                                                                                 kind)))
+        installed = {kind: getattr(self, kind) for kind in KINDS}
+        self.filtered_kinds = frozenset(kind for kind, these in installed.items()
+                                        if not these or any(hasattr(hook, 'wants') for hook in these))
         self.invalidate_interest()                       # last: it discards earlier answers
 
 
@@ -309,7 +320,7 @@ def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
         return True
 
 
-def _only_watcher(installed: tuple[Any, ...]) -> Watcher | None:
+def _only_watcher(installed: Sequence[Any]) -> Watcher | None:
     return installed[0] if len(installed) == 1 and hasattr(installed[0], 'on_begin') else None
 
 

@@ -1,4 +1,7 @@
-"""The law of interest: a call is seen by every hook if one is interested in its site, and by none if none is, at once."""
+"""The law of interest: a call is seen by every hook if one is interested in its site, and by none if none is, at once.
+
+Where a watcher is the only one, no other hook sees it.
+"""
 from __future__ import annotations
 
 import sys
@@ -55,6 +58,29 @@ class Greedy:
         return proceed()
 
 
+class Watching:
+    """A watcher of all calls."""
+
+    kinds = frozenset(('python',))
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def around(self, call: Call, proceed: Callable[[], Any]) -> Any:
+        self.on_begin(call)
+        return proceed()
+
+    def on_begin(self, call: Call) -> Any:
+        self.seen.append(call.site.name)
+        return 0
+
+    def on_return(self, call: Call, state: Any, outputs: Any) -> None: ...
+
+    def on_error(self, call: Call, state: Any, error: BaseException) -> None: ...
+
+    def on_break_off(self, call: Call, state: Any) -> None: ...
+
+
 @pytest.fixture(scope='module')
 def graph() -> Any:
     graph = tf.Graph()
@@ -98,6 +124,23 @@ def test_each_call_is_seen_if_somebody_is_interested(graph: Any, way: str, steps
     finally:
         for hook in pool:
             hooks.remove(hook)
+
+
+@pytest.mark.parametrize('way', ['graph', 'eager'])
+def test_a_call_that_only_a_watcher_wants_goes_past_the_others(graph: Any, way: str) -> None:
+    choosy, watching = Choosy('b'), Watching()
+    hooks.add(choosy)
+    hooks.add(watching)
+    try:
+        for name in ('a', 'b', 'a'):
+            (graph if way == 'graph' else eager)(name)
+        choosy.change('a')
+        (graph if way == 'graph' else eager)('a')
+    finally:
+        hooks.remove(choosy)
+        hooks.remove(watching)
+    assert [name for name in choosy.seen if name in NAMES] == ['b', 'a']
+    assert watching.seen == ['a', 'b', 'a', 'a']
 
 
 def test_a_call_that_nobody_wanted_counts(graph: Any) -> None:

@@ -171,8 +171,8 @@ class Debugger:
     # ------------------------------------------------------------------ the hook
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether calls of a site are needed now; see `Hook`."""
-        if self.plans or debugged_runs.policies.count or (self._catching and site.kind == 'python') or (
-                site.kind == 'run' and (self.runs.sessions is not None or self.runs.has_objects)) or (
+        if self.plans or self.runs.attended or (self._catching and site.kind == 'python') or (
+                site.kind == 'run' and (self.runs.has_policies or self.runs.has_objects)) or (
                 self.comparison is not None and self.comparison.wants(site.kind)):
             return True
         return _has_breakpoint_call(site.function) or self.breakpoints.wants(site, run)

@@ -325,8 +325,13 @@ def test_a_log_that_changes_under_a_reader_is_said(sound, tmp_path, change):
         assert len(numbers) == 30
 
 
-def test_one_call_written_wrongly_does_not_hide_the_others(sound, tmp_path):
-    target = copied(sound, tmp_path)
+def test_one_call_written_wrongly_does_not_hide_the_others(tmp_path):
+    target = tmp_path / 't.pfd'
+    call = wrapped(lambda x: [x * 2])
+    with Recorder(target):
+        call(np.array(['text'], object))        # its description is by itself
+        for i in range(29):
+            call(np.full(50, i))
     log = log_of(target)
     reader = log_file.LogReader(log)
     found = next(f for f in reader.frames(0) if f.kind == log_file.CALLS)

@@ -218,7 +218,7 @@ def test_sites_without_end_take_no_memory_without_end(tmp_path: Path) -> None:
 def test_a_condition_that_always_holds_fills_one_trace(tmp_path: Path) -> None:
     call = wrapped(square)
     with FlightRecorder(tmp_path / 't.pfd', On(lambda x: True), after=3, budget=128 << 10, level='full') as recorder:
-        for number in range(300):
+        for number in range(900):
             call(np.full(500, float(number)))
     assert [path.name for path in recorder.traces] == ['t.pfd']
     assert recorder.missed > 100

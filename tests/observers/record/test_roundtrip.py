@@ -40,6 +40,32 @@ def recorded(tmp_path, *values, **options):
     return Trace.open(path)
 
 
+def test_arrays_of_many_calls_are_columns_of_a_record(tmp_path):
+    def write(x):
+        if x[0] == 2:
+            x[1] = 7
+        return [x]
+    arrays = [np.full(100, float(number)) for number in (1, 2, 1, 3, 1)] + [np.full(100, np.nan)]
+    with Recorder(tmp_path / 'a.pfd') as recorder:
+        call = wrapped(write)
+        for _ in range(200):
+            for array in arrays:
+                call(array.copy())
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        calls = trace.calls(limit=10_000)
+        assert len(calls) == 1_200
+        for place, one in enumerate(calls):
+            array = arrays[place % 6]
+            after = array.copy()
+            if array[0] == 2:
+                after[1] = 7
+            assert np.array_equal(one.inputs[0].to_numpy(), array, equal_nan=True)
+            assert np.array_equal(one.outputs[0].to_numpy(), after, equal_nan=True)
+            assert one.inputs[0].changed == (array[0] == 2) and not one.outputs[0].changed
+        assert trace.count(bad=True) == 200
+    assert sum(log.stat().st_size for log in recorder.path.glob('*.log')) < 90_000     # with a description of each 122,000
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(arrays=st.lists(st.sampled_from(DTYPES).flatmap(
     lambda dtype: npst.arrays(dtype, npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6))),

@@ -113,6 +113,7 @@ class DebuggedRuns:
 
     Attributes:
         sessions: How the runs of all sessions are debugged that the program has not wrapped itself; None: not at all.
+        attended: How many debugged runs are under way that may stop.
     """
 
     def __init__(self) -> None:
@@ -122,6 +123,7 @@ class DebuggedRuns:
         self.generation = 0
         self.sessions: Policy | None = None
         self._objects: dict[int, tuple[weakref.ref[Any], Policy]] = {}
+        self.attended = 0
 
     @property
     def has_objects(self) -> bool:
@@ -153,6 +155,21 @@ class DebuggedRuns:
     def left(self) -> None:
         """The user has left debugging: no policy that was on before is on any more."""
         self.generation += 1
+        hooks.invalidate_interest()
+
+    @contextmanager
+    def attend(self) -> Iterator[None]:
+        """In this block a debugged run is under way that may stop: the calls in it are wanted."""
+        self._change_attended(1)
+        try:
+            yield
+        finally:
+            self._change_attended(-1)
+
+    def _change_attended(self, by: int) -> None:
+        with self._lock:
+            self.attended += by
+        hooks.invalidate_interest()
 
     def policy_of(self, call: Call) -> Policy | None:
         """The policy of a run that begins; None if it is not debugged, or as part of the one that it is in."""
@@ -189,30 +206,19 @@ class DebuggedRuns:
         return max(found, key=lambda one: one.run.id) if found else None
 
 
-class Policies:
-    """Count of the blocks in this process whose runs have a policy. If there is one, every run is wanted."""
+@contextmanager
+def debugged_by(run_policy: Policy) -> Iterator[None]:
+    """Runs in this block are debugged by a policy.
 
-    def __init__(self) -> None:
-        self._lock = new_lock()
-        self.count = 0
-
-    @contextmanager
-    def apply(self, run_policy: Policy) -> Iterator[None]:
-        """Runs in this block are debugged by this policy."""
-        self._change(1)
-        token = policy.set(run_policy)
-        try:
-            yield
-        finally:
-            policy.reset(token)
-            self._change(-1)
-
-    def _change(self, by: int) -> None:
-        with self._lock:
-            self.count += by
-        hooks.invalidate_interest()
+    Args:
+        run_policy: The policy.
+    """
+    token = policy.set(run_policy)
+    try:
+        yield
+    finally:
+        policy.reset(token)
 
 
-policies = Policies()
 policy: ContextVar[Policy | None] = ContextVar('pyfuncdbg_run_policy', default=None)
 """Policy for runs that begin in this context; None: they are not debugged."""

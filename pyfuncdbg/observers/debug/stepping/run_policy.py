@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from time import perf_counter_ns
 from types import FrameType
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.hooks.chain import Outputs
+from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.observers.debug.inspecting.stack import raised_by_host
@@ -67,6 +68,7 @@ class RunPolicy:
     def switch(self, on: bool) -> None:
         """Debug runs from now on, or no more."""
         self._generation = self._runs.generation if on else -1
+        hooks.invalidate_interest()
         self._carding = self._every
         self.order = None
 
@@ -92,7 +94,8 @@ class RunPolicy:
             if debugged.plain:
                 return _run_undebugged(threads, self._runs, debugged.thread, proceed)
             try:
-                outputs = self._run_watched(threads, debugged, proceed)
+                with self._runs.attend() if debugged.watched else nullcontext():
+                    outputs = self._run_watched(threads, debugged, proceed)
             except RunAborted:
                 raise
             except Exception as error:          # an error of the program: shown, and raised again unless the user retries

@@ -4,14 +4,13 @@ Encoded by `call_encoder`, on the writer thread; decoded by readers, who check e
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import msgpack
 import numpy as np
 
-from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.observers.record.log import columns
 from pyfuncdbg.observers.record.log.batch_tensors import COLUMNED, TYPES, BatchTensors
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed

@@ -136,8 +136,7 @@ def rare_fields_of(calls: Sequence[QueuedCall]) -> list[list[list[Any]]]:
     lost: list[list[Any]] = []
     sources: list[list[Any]] = []
     retries: list[list[Any]] = []
-    row = 0
-    for call in calls:
+    for row, call in enumerate(calls):
         if call.output:
             output.append([row, call.output])
         if call.error:
@@ -148,7 +147,6 @@ def rare_fields_of(calls: Sequence[QueuedCall]) -> list[list[list[Any]]]:
             sources.append([row, call.sources])
         if call.retry_of or call.broken_off:
             retries.append([row, (call.retry_of, call.broken_off)])
-        row += 1
     return [output, errors, lost, sources, retries]
 
 

@@ -70,6 +70,9 @@ class ValueStore(Protocol):
 class RecordValues:
     """Values of one record, in the order in which they are put; `finish` ends that.
 
+    Args:
+        store: Takes the bytes that are kept.
+
     Attributes:
         codes, ranks: Of each value its code, and its number among the scalars, descriptions or columns.
         sizes, bad, changed: Of each value its bytes, and 1 where it has a NaN or infinity, or a function wrote to it.
@@ -292,16 +295,17 @@ class RecordValues:
 
     def _bad_ones(self) -> list[int]:
         """Ranks of those among the tested that have a NaN or infinity. Copies of one type are tested together: a tenth."""
-        arrays: list[int] = []
+        places: list[int] = []
+        arrays: list[np.ndarray] = []
         copies: dict[Any, list[int]] = {}
         for rank in self._tested:
             array = self._arrays[rank]
-            if type(array) is not tuple:
-                arrays.append(rank)
+            if not isinstance(array, tuple):
+                places.append(rank)
+                arrays.append(array)
             elif array[0].kind in 'fc' and array[2]:
                 copies.setdefault(array[0], []).append(rank)
-        ranks = [rank for rank, is_bad in zip(arrays, have_bad([self._arrays[rank] for rank in arrays]), strict=True)
-                 if is_bad]
+        ranks = [rank for rank, is_bad in zip(places, have_bad(arrays), strict=True) if is_bad]
         for dtype, same in copies.items():
             if not all_finite(np.frombuffer(b''.join([self._arrays[rank][2] for rank in same]), dtype)):
                 ranks += [rank for rank in same if not all_finite(_array_of(self._arrays[rank]))]
@@ -351,7 +355,7 @@ class RecordValues:
 
 
 def _array_of(array: np.ndarray | Copied) -> np.ndarray:
-    return np.frombuffer(array[2], array[0]).reshape(array[1]) if type(array) is tuple else array  # type: ignore[return-value]
+    return np.frombuffer(array[2], array[0]).reshape(array[1]) if isinstance(array, tuple) else array
 
 
 def _rows_of(arrays: list[np.ndarray]) -> np.ndarray:

@@ -1,4 +1,4 @@
-# cython: annotation_typing=False, auto_pickle=False
+# cython: annotation_typing=False, auto_pickle=False, boundscheck=False, wraparound=False
 """State that a Python call begins in, beside its inputs: random generators, its function with what that reads, surroundings.
 
 A replay restores it. Compared at each call, on its thread, with the state of the last one by cheap marks, and queued only
@@ -32,8 +32,6 @@ NO_STATE: StateNumbers = (0, 0, 0)
 _FOLDER_INTERVAL = 100_000_000
 """Nanoseconds between two looks at the working folder: one takes 0.4 us."""
 _MOST_SITES = 1 << 16
-_WORDS = 624
-"""Place of a Mersenne Twister's position behind its words, in NumPy."""
 _LONGEST_TEXT = 4096
 _numbers = itertools.count(1)
 """Of state records, in all traces of this process: a call that began in another trace names none of this one."""
@@ -112,13 +110,13 @@ class CallStates:
             state = self._sites.get(site.id)
             if state is None or state.code is not getattr(site.function, '__code__', None):
                 state = self._new_site(site)
-            words, more = self._python_words, self._numpy_words
-            if words is None or more is None:   # this interpreter or NumPy keeps them elsewhere
+            if self._python_words is None or self._numpy_words is None:     # this interpreter or NumPy keeps them elsewhere
                 drawn = self._has_drawn()
-            else:
-                drawn = words[0] != self._position or words[1] != self._word or more[_WORDS] != self._numpy_position or \
-                    more[0] != self._numpy_word or self._gauss[0] != self._numpy_gauss or \
-                    self._random.gauss_next is not self._gauss_next or self._random_state._bit_generator is not self._bits
+            else:                               # NumPy has the position behind its 624 words
+                drawn = self._python_words[0] != self._position or self._python_words[1] != self._word or \
+                    self._numpy_words[624] != self._numpy_position or self._numpy_words[0] != self._numpy_word or \
+                    self._gauss[0] != self._numpy_gauss or self._random.gauss_next is not self._gauss_next or \
+                    self._random_state._bit_generator is not self._bits
             if drawn or site.host.op_draws != self._draws:
                 self._take_generators(site.host)
             filters = warnings.filters
