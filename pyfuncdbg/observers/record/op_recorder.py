@@ -1,10 +1,15 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Recording of ops in batches, on their thread: what may be written to is copied, the rest is kept.
 
-The half of a recorder that takes the batches of `hooks.op_batch`; `call_recorder` has the other.
+The half of a recorder that takes the batches of `hooks.op_batch`; `call_recorder` has the other. Compiled by
+`op_recorder.pxd`.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy import ndarray
 
 from pyfuncdbg.hooks.op_batch import OpBatch
 from pyfuncdbg.hooks.value_placeholders import LaterValue
@@ -94,10 +99,17 @@ class OpRecorder:
         copied = set(batch.sequence.copied)
         copies = self._copies
         host = batch.sequence.sites[0].host
+        owns_values = batch.owns_values
         size = 0
-        for place, value in enumerate(values):
+        dtype: Any = None
+        has_row = False
+        for place in range(len(values)):
+            value = values[place]
             kind = type(value)
-            if kind is np.ndarray and value.dtype.char in IN_ROWS:
+            if kind is ndarray and value.dtype is not dtype:        # most are as the one before
+                dtype = value.dtype
+                has_row = dtype.char in IN_ROWS
+            if kind is ndarray and has_row:
                 entry = copies.get(id(value))
                 if entry is not None:           # also what an op has passed on
                     values[place] = entry[1]
@@ -105,7 +117,7 @@ class OpRecorder:
                 size += value.nbytes
                 if self._limit < 0:
                     values[place] = _placeholder(value)
-                elif not batch.owns_values and (place in copied or value.base is not None):
+                elif not owns_values and (place in copied or value.base is not None):
                     values[place] = value.copy()
                     copies[id(value)] = value, values[place]
             elif kind is LaterValue:

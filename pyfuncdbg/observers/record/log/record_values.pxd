@@ -22,6 +22,9 @@ cdef class RecordValues:
     cdef Py_ssize_t _rank_of_copy(self, tuple copied) except -2
     @cython.locals(rank=Py_ssize_t)
     cdef Py_ssize_t _put_copy(self, tuple copied) except -2
+    cdef object _data_to_summarize(self, object snapshot)
+    @cython.locals(rank=Py_ssize_t)
+    cdef Py_ssize_t _put_snapshot(self, object snapshot, object data) except -2
     @cython.locals(nbytes=cython.longlong, rank=Py_ssize_t, level=Py_ssize_t)
     cdef Py_ssize_t _put_array(self, object array, long long limit, str note) except -2
     cdef object _note_dtype(self, object dtype)

@@ -160,6 +160,9 @@ class RecordValues:
                 same = self._scalars[code] = []
             self._ranks.append(len(same))
             same.append(value)
+        elif type(value) is Snapshot and (data := self._data_to_summarize(value)) is not None:
+            code = COLUMNED
+            self._ranks.append(self._put_snapshot(value, data))
         else:
             entry = self._store.describe(value)
             rank = len(self._descriptions)
@@ -199,6 +202,26 @@ class RecordValues:
         self._tested.append(rank)
         self._places[id(copied)] = self._last_rank = rank
         self._last = copied
+        return rank
+
+    def _data_to_summarize(self, snapshot: Snapshot) -> Any:
+        """The bytes of an array of which only statistics are to be kept, else None: a large one may be known by its hash."""
+        data = snapshot.data                    # once: the thread of a call that is dropped releases it
+        if data is None or type(data) is list or snapshot.keep or snapshot.owner or snapshot.changed or \
+                snapshot.after is not None or not 0 < len(data) <= _LARGE:
+            return None
+        if snapshot.dtype is not self._dtype:
+            self._note_dtype(snapshot.dtype)
+        return data if self._has_row and len(self._levels) < MOST_VALUES else None
+
+    def _put_snapshot(self, snapshot: Snapshot, data: Any) -> int:
+        """Put an array of which only statistics are to be kept."""
+        rank = self._put_column((snapshot.dtype, snapshot.shape, data, False), snapshot.shape, snapshot.nbytes)
+        if snapshot.note:
+            self._notes[rank] = snapshot.note
+        self._place(None)
+        self._levels.append(1)
+        self._summarized.append(rank)
         return rank
 
     def _put_array(self, array: np.ndarray, limit: int, note: str) -> int:
