@@ -110,6 +110,21 @@ def test_values_at_the_ends_of_a_run_are_those_of_the_record(program):
     assert remark in after[3] and remark in after[4]
 
 
+def test_calls_of_runs_that_an_order_covers_go_past_the_debugger_and_are_recorded(program, monkeypatch):
+    seen, text = [], []
+    around = type(debugger)._around_call
+    monkeypatch.setattr(type(debugger), '_around_call', lambda self, call, proceed: (
+        seen.append(call.site.name), around(self, call, proceed))[1])
+    with ScriptedUser(['run -t 4', lambda stop: text.append(execute('calls', context_of(stop)).text()), 'run -n']):
+        session = pyfuncdbg.DebugSession(program.session())
+        for number in range(3):
+            session.run(program.d, program.feed(number))
+        assert 'b' not in seen
+        session.run(program.d, program.feed(3))        # the last stops at its end, and is watched
+    assert 'b' in seen
+    assert [f'b[{number}]' in text[0] for number in range(4)] == [True] * 4
+
+
 def test_the_nodes_of_a_run_can_be_looked_at_on_its_card(program):
     shown = {}
 
