@@ -134,9 +134,10 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
         return screen
     _debug(options)
     _tell_at_exit(options)
-    recorded_program.begin(path, program, draws_report=not options.quiet, children=not options.no_children,
-                           **recorded_program.recorder_options(options, budget))
+    trace = recorded_program.begin(path, program, draws_report=not options.quiet, children=not options.no_children,
+                                   **recorded_program.recorder_options(options, budget))
     _listen(options)
+    _debug_children(trace)
     return lambda: _execute(program)
 
 
@@ -166,13 +167,20 @@ def _listen(options: argparse.Namespace) -> None:
         listen.listen(wait=options.wait)
 
 
+def _debug_children(trace: str) -> None:
+    """Debug the processes that are followed, too, where this one is debugged."""
+    if trace and (module := sys.modules.get('pyfuncdbg.ui.prompt.install')) is not None:
+        from pyfuncdbg.observers.debug.debugger import debugger
+        module.follow_processes(debugger, trace)
+
+
 def _debug(options: argparse.Namespace) -> None:
     """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
     rules = [f'--{name}' for name in ('ignore', 'rtol', 'atol', 'ulp') if getattr(options, name) is not None]
     if rules and options.against is None:
         raise UsageError(f'run: {", ".join(rules)}: expected --against TRACE too, the recording to compare with')
-    if not (options.breaks or options.catch or options.commands or options.ui is not None or options.on_eof != 'cont'
-            or options.against is not None):
+    if not (options.breaks or options.catch or options.stop_all or options.commands or options.ui is not None
+            or options.on_eof != 'cont' or options.against is not None):
         return                                  # `breakpoint()` in the program brings along what it needs
     from pyfuncdbg.observers.debug.breakpoints.listing import pending_note
     from pyfuncdbg.observers.debug.debugger import debugger
@@ -186,13 +194,17 @@ def _debug(options: argparse.Namespace) -> None:
         if note := pending_note(entry.number, debugger.breakpoints):
             print(f'pyfuncdbg: {note}', file=sys.stderr)
     debugger.catching = options.catch
+    debugger.stops_all = options.stop_all
+    if options.stop_all:
+        from pyfuncdbg.ui.commands.threads import TIMEOUTS
+        print(f'pyfuncdbg: --stop-all: {TIMEOUTS} while a thread is at the prompt', file=sys.stderr)
     debugger.broker.lost = options.on_eof
     install(debugger, options.ui, commands=commands)
     if options.against is not None:
         from pyfuncdbg.ui.commands.diff import rules_of
         from pyfuncdbg.ui.commands.programs.reference_recording import compare_with
         compare_with(options.against, rules_of(options), debugger, quiet=options.hosted is not None)
-    if options.breaks or options.catch:
+    if options.breaks or options.catch or options.stop_all:
         debugger.start()
 
 
@@ -236,8 +248,8 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     from pyfuncdbg.ui.inspector.hosting.host import take_terminal
     take_terminal()
     _debug(options)
-    recorded_program.begin(path, program, inspected=True, draws_report=False, children=not options.no_children,
-                           **recorded_program.recorder_options(options, budget))
+    trace = recorded_program.begin(path, program, inspected=True, draws_report=False, children=not options.no_children,
+                                   **recorded_program.recorder_options(options, budget))
     if options.breaks:
         recorded_program.note_unhit()
     if options.against is not None:
@@ -260,6 +272,7 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
             listen.listen()
         listen.adopt(sockets.socket(fileno=options.hosted), attached=True)
         debug_sessions(program.name)
+    _debug_children(trace)
     return lambda: _execute(program)
 
 
@@ -294,8 +307,20 @@ def _demo(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 def _connect(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
-    from pyfuncdbg.ui.prompt.connecting.connect import connect
-    code = connect(options.pid, options.commands, as_json=options.json)
+    from pyfuncdbg.ui.prompt.connecting.remote_host import destination
+    where = destination(options.program)
+    if options.list or options.stdio:
+        if where.host:
+            raise UsageError(f'connect: --list and --stdio are about this machine: run them on {where.host}')
+        from pyfuncdbg.ui.prompt.connecting.program_choice import find, list_programs
+        if options.list:
+            code = list_programs()
+        else:
+            from pyfuncdbg.ui.prompt.connecting.bridge import bridge
+            code = bridge(find(where.pid, asks=False))
+    else:
+        from pyfuncdbg.ui.prompt.connecting.connect import connect
+        code = connect(where, options.commands, as_json=options.json, command=options.remote)
     return lambda: code
 
 

@@ -83,7 +83,7 @@ SUBFOLDERS = {
     'hooks': 'output',
     'ui.views': 'reports numerics graph calls tensors pictures sources',
     'ui.commands': 'programs socket exports engine',
-    'ui.prompt': 'connecting lending front_ends terminal_io',
+    'ui.prompt': 'processes connecting lending front_ends terminal_io',
     'ui.inspector': 'hosting lease screen panes lists desks',
     'tf': 'contrib compat data autograph',
 }

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.errors import AttachError, nearest
-from pyfuncdbg.hooks import process_invitations
+from pyfuncdbg.hooks import process_invitations, rank_variables
 from pyfuncdbg.hooks.import_watch import ImportWatch
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
@@ -28,6 +28,7 @@ FRAMEWORKS = {framework.name: framework for framework in (TENSORFLOW, TORCH, JAX
 """What pyfuncdbg attaches to, by name of the framework's package."""
 for _framework in FRAMEWORKS.values():
     declare_framework(_framework.packages, _framework.modules, _framework.folder, _framework.generated)
+    rank_variables.names += _framework.rank_variables
 
 
 class Installed(Protocol):

@@ -6,6 +6,7 @@ on the thread of each call. Nothing here is active before debugging starts.
 # long: one hook; its stops, what is decided at them and what is executed again change the same plans
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance, selecte
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import copied_outputs, differences
 from pyfuncdbg.observers.debug.live_trace import LiveTrace
 from pyfuncdbg.observers.debug.processes.program_changes import ProgramChanges
+from pyfuncdbg.observers.debug.processes.program_halt import ProgramHalt
 from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
 from pyfuncdbg.observers.debug.stepping.function_start import is_at_start, is_enterable, stops_inside
 from pyfuncdbg.observers.debug.stepping.python_stepper import ExitError, Stepper, program_around, restore_tracing
@@ -55,6 +57,7 @@ class Debugger:
         plans: By native thread, the user's plan for it; a thread without a plan is not in it.
         comparison: With a recording, at whose first divergence the program stops; None without.
         changes: What reaches the other processes of the program, too.
+        halt: What makes all other threads of the program wait while one is at the prompt.
     """
 
     def __init__(self) -> None:
@@ -64,6 +67,10 @@ class Debugger:
         self.runs = debugged_runs.DebuggedRuns()
         self.swaps = SwappedFunctions()
         self.changes = ProgramChanges()
+        self.halt = ProgramHalt()
+        self.broker.on_waiting = self._halt_others
+        if hasattr(os, 'register_at_fork'):
+            os.register_at_fork(after_in_child=self.halt.after_fork)
         self.changes.on_orphan = self.broker.recheck
         self.breakpoints = Breakpoints(self._update_kinds, self, self.changes)
         self._catching = False
@@ -127,6 +134,25 @@ class Debugger:
             self.changes.tell({'change': 'catch', 'on': on})
 
     @property
+    def stops_all(self) -> bool:
+        """Whether all other threads of the program wait at their next call while one is at the prompt."""
+        return self.halt.on
+
+    @stops_all.setter
+    def stops_all(self, on: bool) -> None:
+        with self.changes.changing():
+            self.halt.on = on
+            hooks.invalidate_interest()
+            self.changes.tell({'change': 'stop-all', 'on': on})
+        self._halt_others(bool(self.broker.stops))
+
+    def _halt_others(self, is_waiting: bool) -> None:
+        """A stop waits for the user, or none does any more; other processes leave that to the first one of the program."""
+        self.broker.holds_others = self.halt.on and self.broker.is_first
+        if self.broker.is_first:
+            self.halt.set(is_waiting and self.halt.on)
+
+    @property
     def watching(self) -> bool:
         """Whether the calling thread is debugged now: not at a prompt, and debugging has not ended."""
         plan = self.plans.get(threading.get_native_id())
@@ -171,7 +197,7 @@ class Debugger:
     # ------------------------------------------------------------------ the hook
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether calls of a site are needed now; see `Hook`."""
-        if self.plans or self.runs.attended or (self._catching and site.kind == 'python') or (
+        if self.plans or self.runs.attended or ((self._catching or self.halt.on) and site.kind == 'python') or (
                 site.kind == 'run' and (self.runs.has_policies or self.runs.has_objects)) or (
                 self.comparison is not None and self.comparison.wants(site.kind)):
             return True
@@ -201,11 +227,13 @@ class Debugger:
         plan = self.plans.of(call, self.plan) if self.plans else None
         if plan is not None and plan.asking:
             return proceed()
+        reason = self._wait_for_prompt(call, plan) if self.halt.on else ''
         hits: Sequence[Hit] = () if tests is None else tests.hits_before(call) if plan is None else _test(
             plan, lambda: tests.hits_before(call))
         match = self.comparison.begin(call) if self.comparison is not None else None
-        if hits or plan is not None or (match is not None and match.reason):
-            self._stop_before(call, hits, match.reason if match is not None else '')
+        reason = ', '.join(filter(None, (reason, match.reason if match is not None else '')))
+        if hits or plan is not None or reason:
+            self._stop_before(call, hits, reason)
         if call.site.kind == 'python' and call.saved_inputs is None and (
                 hits or plan is not None or match is not None or self._catching or (tests is not None and tests.later)
                 or self.breakpoints.at_lines or _has_breakpoint_call(call.site.function)):
@@ -214,6 +242,11 @@ class Debugger:
             return self._execute(call, tests, proceed, match)
         finally:
             call.saved_inputs = None
+
+    def _wait_for_prompt(self, call: Call, plan: ThreadPlan | None) -> str:
+        """Wait while another thread of the program is at the prompt; the reason to stop here, '' for none."""
+        is_free = call.site.kind == 'python' and (plan is None or plan.is_idle)     # of steps, which the user waits for
+        return 'stop-all' if is_free and self.halt.is_set and self.halt.wait() else ''
 
     def _execute(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs], match: Match | None) -> Outputs:
         """Execute a call until the user does not want it again."""

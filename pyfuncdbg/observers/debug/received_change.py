@@ -4,6 +4,7 @@ On the thread that hears of them, or on one that is to change something.
 """
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
@@ -28,6 +29,13 @@ def apply_change(debugger: Debugger, change: Change) -> None:
         debugger.catching = change['on']
         if change['on']:
             debugger.start()
+    elif name == 'stop-all':
+        debugger.stops_all = change['on']
+        if change['on']:
+            debugger.start()
+    elif name == 'show':
+        if change['pid'] == os.getpid():
+            debugger.halt.show()
     else:
         _change_breakpoint(debugger, name, change)
 

@@ -112,6 +112,6 @@ def _draw(rows: Sequence[Alias]) -> RenderableType:
 
 COMMANDS: tuple[Command, ...] = (
     Command('alias', 'name a command line: %1, %2 are its arguments, %* all of them; without a name, list the aliases',
-            'keep', _alias, _draw, expression='definition', tail='[NAME [COMMAND]]',
+            'keep', _alias, _draw, of_prompt=True, expression='definition', tail='[NAME [COMMAND]]',
             examples=('alias pm p %1.mean()', 'alias ns n ;; p x', 'alias')),
-    Command('unalias', 'remove an alias', 'keep', _unalias, _draw, _name, examples=('unalias pm',)))
+    Command('unalias', 'remove an alias', 'keep', _unalias, _draw, _name, of_prompt=True, examples=('unalias pm',)))

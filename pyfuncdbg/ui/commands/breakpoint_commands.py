@@ -48,7 +48,7 @@ def carry_out_commands(stop: Stop, breakpoints: Breakpoints, carry_out: Callable
     if stop.attended:
         return
     stop.attended = True
-    for line in _lines(stop, breakpoints):
+    for line in commands_at(stop, breakpoints):
         if stop.decision is not None:
             return
         if line != SILENT:
@@ -57,11 +57,13 @@ def carry_out_commands(stop: Stop, breakpoints: Breakpoints, carry_out: Callable
 
 def is_silent(stop: Stop, breakpoints: Breakpoints) -> bool:
     """Whether the card of a stop is left out, as its commands are still to be carried out and say so."""
-    return not stop.attended and SILENT in _lines(stop, breakpoints)
+    return not stop.attended and SILENT in commands_at(stop, breakpoints)
 
 
-def _lines(stop: Stop, breakpoints: Breakpoints) -> list[str]:
+def commands_at(stop: Stop, breakpoints: Breakpoints) -> list[str]:
     """Commands of the breakpoints of a stop; none where a condition has raised, as the user is to see that."""
+    if stop.remote is not None:
+        return list(stop.remote.commands)
     if any(hit.error is not None for hit in stop.hits):
         return []
     numbers = [hit.breakpoint.number for hit in stop.hits] or [int(number) for number in _REASON.findall(stop.reason)]

@@ -41,6 +41,9 @@ def _run() -> argparse.ArgumentParser:
 def _add_debugging(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('debugging')
     add_breaks(group)
+    group.add_argument('--stop-all', action='store_true',
+                       help='while a thread is at the prompt, all others of the program, in every process, wait at their '
+                            'next call; time-outs of collectives run on')
     group.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'),
                        help='front end for stops; inspector: the full screen, with the program in a pane; '
                             'none: stops are logged and the program continues')
@@ -164,9 +167,15 @@ def _doctor() -> argparse.ArgumentParser:
 def _connect() -> argparse.ArgumentParser:
     parser = _new_parser('connect', 'Debug a listening program: one under "pyfuncdbg run --listen", or one that '
                      'imports pyfuncdbg and has PYFUNCDBG_LISTEN=1 in its environment.',
-                     usage='pyfuncdbg connect [options] [PID]')
-    parser.add_argument('pid', metavar='PID', nargs='?', type=int,
-                        help='its process id (default: the only listening program)')
+                     usage='pyfuncdbg connect [options] [PID | HOST:[PID]]')
+    parser.add_argument('program', metavar='PID', nargs='?',
+                        help='its process id (default: the only listening program, or the one that you pick), behind HOST: '
+                             'on another machine, by "ssh HOST pyfuncdbg connect --stdio"')
+    parser.add_argument('--list', action='store_true', help='list the programs that listen, and what each does')
+    parser.add_argument('--stdio', action='store_true',
+                        help='bridge between the program and stdin and stdout, for the other end of ssh')
+    parser.add_argument('--remote', metavar='COMMAND', default='pyfuncdbg',
+                        help='how pyfuncdbg is called on the other machine: .venv/bin/pyfuncdbg')
     parser.add_argument('-x', metavar='FILE', dest='commands', help='run the commands in this file first')
     parser.add_argument('--json', action='store_true', help='print the messages of the program as JSON, one a line')
     return parser

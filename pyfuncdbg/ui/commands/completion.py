@@ -25,7 +25,7 @@ from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.ui.commands.alias import aliases
 from pyfuncdbg.ui.commands.engine.arguments import OneOf
 from pyfuncdbg.ui.commands.engine.command import Command, Context, options_of, parser_of
-from pyfuncdbg.ui.commands.execute import name_of
+from pyfuncdbg.ui.commands.execute import is_of_prompt, name_of
 from pyfuncdbg.ui.commands.help import find_command
 from pyfuncdbg.ui.commands.table import TABLE
 from pyfuncdbg.ui.commands.topics import TOPICS
@@ -60,6 +60,9 @@ def completions(text: str, context: Context, before: str = '') -> Completions:
         context: What the line will act on.
         before: Earlier lines of the same command: a block of Python, or the list of `commands`.
     """
+    if context.stop is not None and context.stop.remote is not None and not is_of_prompt(text):
+        reply = context.stop.remote.ask(complete=text, position=len(text))
+        return Completions(min(max(reply['start'], 0), len(text)), tuple(reply['completions']))
     line = text[text.rfind(';;') + 2:] if ';;' in text else text
     if before and name_of(before.partition('\n')[0]) != 'commands':
         if not line.strip():

@@ -29,6 +29,7 @@ from pyfuncdbg.ui.commands.engine.line_parser import (
 )
 from pyfuncdbg.ui.commands.habits import hint as not_there
 from pyfuncdbg.ui.commands.help import SHOWS_HELP, describe_command, find_command
+from pyfuncdbg.ui.commands.remote_answer import answer_of
 from pyfuncdbg.ui.commands.table import TABLE
 
 _ASSIGNMENT = re.compile(r'\s*([-+*/@&|^%]|//|\*\*|<<|>>)?=')
@@ -44,7 +45,7 @@ def execute(line: str | Sequence[str], context: Context, table: CommandTable = T
         table: The commands there are.
 
     At a stop, a line whose first word is no command is Python, and so is one that begins with '!'. Of what an alias stands
-    for the first command is carried out; the answer has the others.
+    for the first command is carried out; the answer has the others. At a stop of another process it is done there.
 
     Raises:
         CommandError: The line cannot be read, names nothing that exists, or needs a stop.
@@ -55,6 +56,9 @@ def execute(line: str | Sequence[str], context: Context, table: CommandTable = T
         refuse_overlong(line)
         if line.split(None, 1)[:1] and line.split(None, 1)[0] in aliases:
             return _of_alias(line, context, table)
+    if context.stop is not None and context.stop.remote is not None and not is_of_prompt(line, table):
+        return answer_of(context.stop.remote, line if isinstance(line, str) else join_words(line), context)
+    if isinstance(line, str):
         line = as_command(line, at_stop=context.stop is not None)
     text, redirect = line if isinstance(line, str) else _join(line, context, table), ''
     if isinstance(line, str) and context.stop is not None and is_for_python(line, table):
@@ -93,6 +97,12 @@ def name_of(line: str, table: CommandTable = TABLE) -> str:
         return find_command(first.text, table).name if first is not None else ''
     except CommandError:
         return ''
+
+
+def is_of_prompt(line: str | Sequence[str], table: CommandTable = TABLE) -> bool:
+    """Whether a line is carried out in the process that has the prompt, whichever process is stopped."""
+    command = table.find(name_of(line if isinstance(line, str) else join_words(line[:1]), table))
+    return command is not None and command.of_prompt
 
 
 def repeats(line: str) -> bool:

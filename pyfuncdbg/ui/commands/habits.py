@@ -131,5 +131,5 @@ def _draw(rows: Sequence[Habit]) -> RenderableType:
 
 
 HABITS_COMMAND = Command('habits', "pdb's, ipdb's and tfdbg's commands, and ours beside each", 'keep', _habits, _draw,
-                         _arguments, examples=('habits pdb', 'habits'))
+                         _arguments, of_prompt=True, examples=('habits pdb', 'habits'))
 COMMANDS: tuple[Command, ...] = (HABITS_COMMAND,)

@@ -177,4 +177,4 @@ SHOWS_HELP: Command = Command('help', 'explain one', 'keep', lambda context, arg
 """For an answer that no command line asked for: `lt -h`, `pyfuncdbg help lt`."""
 COMMANDS: tuple[Command, ...] = (
     Command('help', 'list the topics of the manual and the commands, or explain one', 'keep', _help, help_view,
-            _arguments, ('h', '?'), examples=('help', 'help stops', 'help break')),)
+            _arguments, ('h', '?'), of_prompt=True, examples=('help', 'help stops', 'help break')),)

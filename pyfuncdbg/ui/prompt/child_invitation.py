@@ -15,8 +15,12 @@ _refused: set[int] = set()
 """Numbers of breakpoints that were reported as not set in other processes."""
 
 
-def invitation() -> Invitation:
-    """What a process that starts now needs to be debugged as this one."""
+def invitation(first: str) -> Invitation:
+    """What a process that starts now needs to be debugged as this one.
+
+    Args:
+        first: The path at which it asks for the user; '' if it is to ask at its own terminal.
+    """
     child_hits.count_child()                    # first: what changes from now on is told
     debugger.changes.catch_up()
     position = debugger.changes.position
@@ -34,4 +38,6 @@ def invitation() -> Invitation:
     return Invitation(f'{__package__}.child_debugging', 'join_debugging', {
         'breakpoints': breakpoints, 'last': debugger.breakpoints.last_number, 'memory': shared_memory.path(),
         'position': position, 'ui': debugger.broker.front_end_name,
-        'state': {'catching': debugger.catching, 'left': debugger.left, 'on': debugger.on}, 'lost': debugger.broker.lost})
+        'state': {'catching': debugger.catching, 'stops_all': debugger.stops_all, 'left': debugger.left, 'on': debugger.on},
+        'lost': debugger.broker.lost,
+        'first': first})

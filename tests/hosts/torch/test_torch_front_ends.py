@@ -78,10 +78,11 @@ def test_what_a_client_sets_reaches_a_living_worker(tmp_path: Path) -> None:
     with Program(tmp_path, source=TRAIN, command=RUN) as program, client(program) as user:
         wait_until(lambda: 'step 1' in program.printed)
         user.line('break function:Numbers.__getitem__ if index == 3')
-        wait_until(lambda: 'not stopped entering __getitem__' in program.errors)
-        assert 'a worker process has no stdin. Run it at a terminal, or without workers: num_workers=0' in program.errors
-        wait_until(lambda: 'hit in another process' in ' '.join(user.line('breaks')['text'].split()))
+        wait_until(lambda: (user.line('stop')['stop'] or {}).get('at', '').startswith('entering __getitem__'))
+        assert 'in process' in user.line('stop')['stop']['at'] and '3' in user.line('p index')['text']
+        assert 'prompt' in user.line('processes')['text']
         user.line('clear all')
+        assert user.line('cont')['left'] is not None
         assert program.runs_on()
 
 

@@ -62,14 +62,15 @@ def test_breakpoint_in_the_program(tmp_path: Path, method: str) -> None:
 
 
 @pytest.mark.parametrize('method', ['fork', 'spawn'])
-def test_without_a_terminal_one_line_says_what_to_do(tmp_path: Path, method: str) -> None:
+def test_without_a_terminal_commands_come_from_a_pipe(tmp_path: Path, method: str) -> None:
     (tmp_path / 'loads.py').write_text(PROGRAM)
-    done = run_command('run', '-q', '--break', 'loads.py:9', '--if', 'value == 8', 'loads.py', method, cwd=tmp_path,
-                       typed='c\n')
+    words = 'run', '-q', '--break', 'loads.py:9', '--if', 'value == 8', 'loads.py', method
+    done = run_command(*words, cwd=tmp_path, typed='p value\nc\n')
     assert done.stdout.endswith('[8, 10]\nend\n')
-    assert done.stderr.splitlines() == [
-        'pyfuncdbg: not stopped __getitem__ at loads.py:9, Numbers.__getitem__[2]: breakpoint 1 (no user is connected: '
-        'a worker process has no stdin. Run it at a terminal, or without workers: num_workers=0)']
+    assert re.search(r'process \d+ \(pfd\) p value\n8\n', done.stderr) and 'not set' not in done.stderr
+    done = run_command(*words, cwd=tmp_path)
+    assert done.stdout.endswith('[8, 10]\nend\n')
+    assert done.stderr.endswith('pyfuncdbg: the user is gone: the program continues without stops\n')
 
 
 LIVING = '''

@@ -140,7 +140,8 @@ def test_a_full_list_takes_no_more() -> None:
     assert count == (shared_memory.SIZE - shared_memory.CHANGES) // (length // count)
     record, end = change_list.record_at(memory, 0)
     assert record['text'] == 'x' * 100_000 and end == length // count
-    process_table.note_position(memory, 7)
-    assert process_table.positions(memory) == {os.getpid(): 7}
+    process_table.note(memory, position=7)
+    process_table.note(memory, held=2)
+    assert [row[:3] for row in process_table.rows(memory)] == [(os.getpid(), 7, 2)]
     process_table.remove(memory)
-    assert process_table.positions(memory) == {}
+    assert process_table.rows(memory) == []

@@ -65,6 +65,8 @@ class SiteTest:
             true = _restrict_to(lambda call: call.id == spec.number, true)
         elif spec.ordinal is not None:
             true = _restrict_to(lambda call: call.ordinal == spec.ordinal, true)
+        if spec.process:
+            true = _restrict_to(lambda call: spec.is_here, true)
         self._true = true
         self._read = array_reader(site)
         self._snaps = breakpoint.do == 'snap'

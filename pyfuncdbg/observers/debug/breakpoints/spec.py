@@ -4,6 +4,7 @@
     function:norm                                a function only, where a node or op type has its name too
     norm[3]   #17                                the fourth call of a node, call number 17 of this process
     model.py:41   In[3]:2                        a line, of a file or of a cell
+    worker:3/norm   :3/model.py:41               any of these in one process only, by its rank
 
 Read by commands; `means` is asked once for each site that is called.
 """
@@ -13,13 +14,14 @@ import fnmatch
 import os.path
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
+from pyfuncdbg.observers.debug.processes.process_label import LABEL, is_labelled
 
 SpecKind = Literal['name', 'call', 'line']
 
@@ -29,6 +31,7 @@ _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]', re.DOTALL)
 _LINE = re.compile(r'(.+):(\d{1,9})', re.DOTALL)
 _CELL = re.compile(r'In\[\d+\]')
 _TYPE = re.compile(r'_?[A-Z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*|\d*)')
+_PROCESS = re.compile(f'({LABEL.pattern})/(.+)', re.DOTALL)
 _SOURCES = ('.py', '.pyw', '.ipynb')
 
 
@@ -43,6 +46,7 @@ class Spec:
         number: Call number or line, else 0.
         ordinal: Only this call of the site, None for all.
         function: Whether the name is one of a function, and of nothing else.
+        process: Only in the processes of this label, 'worker:3' or ':3'; '' for all.
     """
 
     text: str
@@ -51,6 +55,12 @@ class Spec:
     number: int = 0
     ordinal: int | None = None
     function: bool = False
+    process: str = ''
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process is meant; asked at each hit, for the program may set the rank of a process at any time."""
+        return not self.process or is_labelled(self.process)
 
     @property
     def glob(self) -> bool:
@@ -97,6 +107,9 @@ def spec(text: str) -> Spec:
     text = text.strip()
     if not text:
         raise CommandError("no place given: expected a node, a glob, an op type, a function, FILE:LINE, '#17' or 'norm[3]'")
+    process = _PROCESS.fullmatch(text)
+    if process is not None:
+        return replace(spec(process[2]), text=text, process=process[1])
     name = text.removeprefix(_FUNCTION)
     if name != text and not name.isdecimal():   # function:0 is a tensor of a node of that name
         return _of_function(text, name)

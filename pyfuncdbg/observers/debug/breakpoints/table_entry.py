@@ -300,7 +300,7 @@ class BreakpointEntry:
     def _at_line(self, frame: FrameType, error: Exception | None) -> None:
         """A thread has come to the line, and the condition is true or has raised."""
         one = self.breakpoint
-        if not one.enabled or not self._program.watching or in_reexecution():
+        if not one.enabled or not self._program.watching or in_reexecution() or not one.spec.is_here:
             return
         if not (self.count_hit(current.get()) if error is None else self.count_failure(error)):
             return
@@ -318,7 +318,7 @@ class BreakpointEntry:
         one, condition = self.breakpoint, self._functions
         if condition is None or (self._is_node and not one.spec.function) or not self._program.watching or in_reexecution():
             return
-        if is_of_call(one.spec, frame):
+        if is_of_call(one.spec, frame) or not one.spec.is_here:
             return
         try:
             if not condition.holds(frame):

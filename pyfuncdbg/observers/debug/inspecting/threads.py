@@ -57,7 +57,7 @@ def threads_of(broker: Broker, trace: Trace) -> ThreadList:
     """The current state of the threads."""
     now, focus = time.monotonic(), broker.focus
     waiting = tuple(WaitingThread(stop.number, stop.thread, stop.thread_name, stop.phase, location_text(stop), stop.reason,
-                                  now - stop.since, stop is focus) for stop in broker.stops)
+                                  now - stop.since, stop is focus) for stop in broker.own_stops)
     held = {stop.thread for stop in waiting}
     return ThreadList(waiting, tuple(call for call in trace.calls(newest_first=True, limit=_NEWEST)
                                      if call.duration is None and call.thread not in held))

@@ -18,6 +18,7 @@ from pyfuncdbg.hooks.bare_thread import BareThread
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.processes import change_list, child_hits, process_table, shared_memory
+from pyfuncdbg.observers.debug.processes.process_label import own_label
 from pyfuncdbg.observers.record import fork
 
 _INTERVAL = 0.1
@@ -88,8 +89,7 @@ class ProgramChanges:
         memory = shared_memory.memory()
         if memory is None or not self.is_shared:
             return {}
-        return {process: position >= self._told for process, position in sorted(process_table.positions(memory).items())
-                if process != os.getpid()}
+        return {row.pid: row.position >= self._told for row in sorted(process_table.rows(memory)) if row.pid != os.getpid()}
 
     def settle(self) -> None:
         """Wait until the others have made what was told, but not for one that is in native code for longer."""
@@ -143,7 +143,7 @@ class ProgramChanges:
         self.position = position
         memory = shared_memory.memory()
         if memory is not None:
-            process_table.note_position(memory, position)
+            process_table.note(memory, position=position)
 
     def follow(self) -> None:
         """Hear from now on, by a thread that the program does not see."""
@@ -155,8 +155,11 @@ class ProgramChanges:
     def _listen(self, follower: _Follower) -> None:
         try:
             self._read_to(self.position)
+            label = own_label()
             while not follower.is_ended(_INTERVAL):
                 self.catch_up()
+                if label != (label := own_label()):     # the program has set it
+                    self._read_to(self.position)
                 if self._parent and not self.is_orphan and os.getppid() != self._parent:
                     self.is_orphan = True
                     self.on_orphan()

@@ -12,9 +12,13 @@ HITS = 0
 MOST_HITS = 1 << 12
 LENGTH = HITS + MOST_HITS
 """Where the length of the list of changes is."""
+HALT = LENGTH + 8
+"""Where the process is named that has the prompt while all others wait; 0 for none."""
+PROMPT = LENGTH + 16
+"""Where the process is named that is at the prompt on the terminal; 0 for none."""
 PROCESSES = LENGTH + 64
 """Where the table of processes begins."""
-CHANGES = 1 << 14
+CHANGES = 1 << 16
 """Where the list of changes begins."""
 SIZE = 1 << 22
 """Bytes; the system gives those that are used."""

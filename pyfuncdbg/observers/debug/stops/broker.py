@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -63,6 +62,9 @@ class Broker:
             commands, 'none' logs and goes on.
         on_log: Called with a stop at which no front end can ask the user.
         asking: The front end that has the prompt now.
+        on_waiting: Called when a stop waits for the user, and when none does any more, nor is one expected soon.
+        is_first: Whether this is the process of the program that asks the user.
+        holds_others: Whether the other threads of the program wait as long as one is at the prompt.
     """
 
     def __init__(self) -> None:
@@ -79,6 +81,9 @@ class Broker:
         self.lost: Verb = 'cont'
         self.front_end_name = 'auto'
         self.on_log: Callable[[Stop], None] | None = log_stop
+        self.on_waiting: Callable[[bool], object] = lambda is_waiting: None
+        self.is_first = True
+        self.holds_others = False
         _brokers.add(self)
 
     # ------------------------------------------------------------------ front ends
@@ -131,8 +136,13 @@ class Broker:
     # ------------------------------------------------------------------ stops
     @property
     def stops(self) -> tuple[Stop, ...]:
-        """The waiting stops, oldest first."""
+        """The waiting stops of all processes of the program that bring theirs here, oldest first."""
         return self._stops
+
+    @property
+    def own_stops(self) -> tuple[Stop, ...]:
+        """Those of this process."""
+        return tuple(stop for stop in self._stops if stop.remote is None)
 
     @property
     def focus(self) -> Stop | None:
@@ -140,12 +150,12 @@ class Broker:
         return self._focus
 
     def find(self, number: int) -> Stop:
-        """The waiting stop of that number or on that thread.
+        """The waiting stop of this process of that number or on that thread.
 
         Raises:
             CommandError: There is none.
         """
-        stops = self._stops
+        stops = self.own_stops
         for stop in sorted(stops, key=lambda stop: stop.number != number):
             if number in (stop.number, stop.thread):
                 return stop
@@ -195,6 +205,7 @@ class Broker:
             self._stops = (*self._stops, stop)
             if self._focus is None and self._expected in (0, stop.thread):
                 self._focus, self._expected = stop, 0
+        self.on_waiting(True)
         try:
             while stop.decision is None:
                 self._turn(stop)
@@ -215,15 +226,17 @@ class Broker:
             self._stops = tuple(one for one in self._stops if one is not stop)
             if self._focus is stop:
                 steps = stop.decision is not None and stop.decision.verb in STOPS_AGAIN
-                self._expected = stop.thread if steps and self._stops else 0
+                self._expected = stop.thread if steps and (self._stops or self.holds_others) else 0
                 self._focus = self._stops[0] if self._stops and not self._expected else None
                 expected = self._expected
             else:
                 expected = 0
             if self._talking is stop:
                 self._talking = None
-            focus = self._focus
+            focus, is_waiting = self._focus, bool(self._stops or self._expected)
         stop.leave()
+        if not is_waiting:
+            self.on_waiting(False)
         if focus is not None:
             focus.wake()
         if expected:
@@ -239,6 +252,8 @@ class Broker:
                 self._focus = focus = self._stops[0] if self._stops else None
             if focus is not None:
                 focus.wake()
+            else:
+                self.on_waiting(False)
         timer = threading.Timer(_PATIENCE, give_up)
         timer.daemon = True
         try:
@@ -319,15 +334,8 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def log_stop(stop: Stop) -> None:
     """Say that a stop was passed, and note it."""
-    why = ': a worker process has no stdin. Run it at a terminal, or without workers: num_workers=0' if _is_worker() else ''
-    say(f'not stopped {location_text(stop)}: {stop.reason} (no user is connected{why})')
+    say(f'not stopped {location_text(stop)}: {stop.reason} (no user is connected)')
     note_stop(stop)
-
-
-def _is_worker() -> bool:
-    """Whether this process was started by Python's `multiprocessing`, which closes its stdin."""
-    processes = sys.modules.get('multiprocessing.process')
-    return processes is not None and processes.parent_process() is not None
 
 
 def note_stop(stop: Stop) -> None:

@@ -25,6 +25,7 @@ from pyfuncdbg.hooks.source_map import frame_line, program_code, program_line
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import Call, Run
     from pyfuncdbg.hooks.run_cursor import RunCursor
+    from pyfuncdbg.observers.debug.stops.remote_stop import RemoteStop
 
 Phase = Literal['before', 'after', 'error', 'call', 'line', 'return', 'exception', 'node', 'run', 'end', 'post-mortem']
 """Where a thread is: before a call, after it, where it raised; where a Python function begins, at a line, at a return,
@@ -103,11 +104,14 @@ class Stop:
         attended: Whether the commands of its breakpoints have been begun.
         since: `time.monotonic()` when it was made.
         chain: The errors that led to `error`, the first one first, once they were asked for; () before that.
+        remote: The stop of another process of the program that this one represents at the prompt; None for one of this
+            process. `thread` is then the one that holds its place here.
     """
 
     def __init__(self, phase: Phase, *, call: Call | None = None, run: Run | None = None, frame: FrameType | None = None,
                  reason: str = '', hits: Sequence[Any] = (), error: BaseException | None = None,
-                 outputs: list[Any] | None = None, result: Any = None, jumpable: bool = False) -> None:
+                 outputs: list[Any] | None = None, result: Any = None, jumpable: bool = False,
+                 remote: RemoteStop | None = None) -> None:
         self.number = next(_numbers)
         self.phase: Phase = phase
         self.thread = threading.get_native_id()
@@ -120,6 +124,7 @@ class Stop:
         self.outputs = outputs
         self.result = result
         self.jumpable = jumpable
+        self.remote = remote
         self.frame = frame
         self.frames = _frames(frame, whole_traceback(error) if error is not None else None)
         self.selected: int | None = None
@@ -235,6 +240,8 @@ def _frames(frame: FrameType | None, traceback: TracebackType | None) -> tuple[U
 
 def location_text(stop: Stop) -> str:
     """'before norm[3]', 'norm at model.py:41', 'entering norm at model.py:40', 'before node c', 'after run #2'."""
+    if stop.remote is not None:
+        return f'{stop.remote.place} in {stop.remote.process}'
     if stop.phase in PYTHON or stop.phase == 'post-mortem':
         inside = f', {_call(stop)}' if stop.call is not None else ''
         return f'{"entering " if stop.phase == "call" else ""}{_line(stop)}{inside}'

@@ -12,7 +12,8 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.record.log.descriptor import open_regular
-from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST, RANKS
+from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST
+from pyfuncdbg.observers.record.processes.rank_label import label_of
 
 _MOST = 10_000
 _LONGEST = 2_000
@@ -54,15 +55,7 @@ class ProgramProcess:
     @property
     def label(self) -> str:
         """Which of many processes it is: 'worker:3', 'rank:3', '' where nothing says so."""
-        variables = dict(self.ranks)
-        for name in [name for name in variables if name not in RANKS]:
-            try:
-                task = json.loads(variables[name])['task']
-                return f'{str(task["type"])[:40]}:{int(task["index"])}'
-            except (ValueError, TypeError, KeyError, RecursionError):
-                continue                        # another program's, or damaged
-        rank = next((value for name in RANKS if (value := variables.get(name, '')).isdecimal()), '')
-        return f'rank:{int(rank[:9])}' if rank else ''
+        return label_of(dict(self.ranks))
 
 
 def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tuple[ProgramProcess, ...]:

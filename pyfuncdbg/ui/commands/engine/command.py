@@ -67,6 +67,8 @@ class Command(Generic[_Result]):
         aliases: Other names.
         needs_stop: Whether it acts on a stopped thread.
         needs_program: Whether it acts on a program that runs, stopped or not.
+        of_prompt: Whether it acts on the prompt, or on all processes of the program: it is carried out in the process that
+            has the prompt, not in the one that is stopped.
         expression: Name under which the raw rest of the line, after options and positionals, reaches `run`; '' for a
             command without one.
         repeats: Whether an empty line does it again.
@@ -84,6 +86,7 @@ class Command(Generic[_Result]):
     aliases: tuple[str, ...] = ()
     needs_stop: bool = False
     needs_program: bool = False
+    of_prompt: bool = False
     expression: str = ''
     repeats: bool = False
     tail: str = ''

@@ -1,21 +1,30 @@
-"""A process that a recorded program has started: it is recorded into the same trace, and attached to its frameworks.
+"""A process that a recorded program has started: recorded into the same trace, debugged, attached to its frameworks.
 
 Called once in such a process, on the thread that imports the first framework.
 """
 from __future__ import annotations
 
 import atexit
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg import hosts
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks import process_invitations
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.observers.record.delayed_recorder import DelayedRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.processes.followed_process import FollowedProcess
+from pyfuncdbg.ui.commands.socket.first_process import meet, path_of
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.recorder import Recorder
+
+_PATIENCE = 30.0
+"""Seconds that the first process has to answer: it may be in native code that holds the GIL."""
 
 
 def record(process: FollowedProcess, module: str) -> None:
@@ -29,9 +38,30 @@ def record(process: FollowedProcess, module: str) -> None:
         TraceError, OSError: The trace was removed.
     """
     path = Path(process.folder)
-    options = trace_folder.read_manifest(path).options
-    DelayedRecorder(partial(_start, process, path, trace_folder.identity(path), options)).install()
+    manifest = trace_folder.read_manifest(path)
+    recorder = DelayedRecorder(partial(_start, process, path, trace_folder.identity(path), manifest.options))
+    recorder.install()
+    if (first := path_of(manifest.id)) and _is_debugged(first):
+        recorder.begin()                        # a debugger reads the trace while it grows
     hosts.attach_on_import(module)
+
+
+def _is_debugged(first: str) -> bool:
+    """Debug this process as the first one of the program; whether that can be.
+
+    Args:
+        first: Where the first process listens.
+    """
+    try:
+        connection, answer = meet(first, 'breakpoints', _PATIENCE)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return False                            # it has ended, or debugs nothing
+    except (OSError, CommandError) as error:
+        say(f'process {os.getpid()} does not stop at breakpoints: {error}')
+        return False
+    connection.close()
+    process_invitations.accept([Invitation(**answer)])
+    return True
 
 
 def _start(process: FollowedProcess, path: Path, identity: tuple[int, int], options: dict[str, Any],

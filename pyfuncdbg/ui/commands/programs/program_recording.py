@@ -34,6 +34,7 @@ class ProgramRecording:
     Attributes:
         path: The folder, absolute.
         recorder: None before there is something to record.
+        id: Of the trace.
     """
 
     def __init__(self, path: Path, command: Iterable[str], options: Mapping[str, Any], *, at_once: bool,
@@ -67,8 +68,9 @@ class ProgramRecording:
         except OSError as error:
             trace_folder.remove(self.path, self._is_new)
             raise trace_folder.cannot_record_error(self.path, error) from error
+        self.id = trace_folder.read_manifest(self.path).id
         self._process: FollowedProcess = offer(
-            str(self.path), trace_folder.read_manifest(self.path).id, [*FRAMEWORKS, __name__.partition('.')[0]],
+            str(self.path), self.id, [*FRAMEWORKS, __name__.partition('.')[0]],
             [name for framework in FRAMEWORKS.values() for name in framework.rank_variables], list(command), ImportWatch,
             children)
         if self.recorder is None:

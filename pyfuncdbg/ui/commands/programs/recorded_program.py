@@ -95,7 +95,7 @@ def give_up(path: Path) -> None:
 
 
 def begin(path: Path, program: Program, *, draws_report: bool = True, inspected: bool = False, children: bool = True,
-          **options: Any) -> None:
+          **options: Any) -> str:
     """Record every wrapped call of this process, and of those that it starts, until the interpreter's exit.
 
     Args:
@@ -105,6 +105,9 @@ def begin(path: Path, program: Program, *, draws_report: bool = True, inspected:
         inspected: Whether the inspector shows the trace: without one, it raises.
         children: Whether processes that start afresh are recorded too.
         **options: As for `Recorder`.
+
+    Returns:
+        The id of the trace by which processes that start afresh find this one, '' if none is followed.
 
     On a full disk the program runs unrecorded, and a line says so.
 
@@ -124,7 +127,7 @@ def begin(path: Path, program: Program, *, draws_report: bool = True, inspected:
         give_up(path)
         say(f'{error}. The program runs unrecorded.')
         await_imports()
-        return
+        return ''
     await_imports()
 
     def finish() -> None:
@@ -139,6 +142,7 @@ def begin(path: Path, program: Program, *, draws_report: bool = True, inspected:
 
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)
+    return recording.id if children else ''
 
 
 def begin_flight(path: Path, argv: Sequence[str], flight: FlightOptions, **options: Any) -> None:

@@ -10,6 +10,7 @@ import itertools
 import queue
 import socket
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -17,6 +18,9 @@ from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, LineBuffer
 
 _MOST_ASKED = 64
 """Requests that wait to be carried out; more are left in the socket."""
+
+_LOOK = 0.0005
+"""Seconds between two looks at whether all is sent."""
 
 _numbers = itertools.count(1)
 
@@ -77,6 +81,16 @@ class Client:
             else:
                 self._held += data
         self._wake()
+
+    def settle(self, patience: float) -> None:
+        """Wait until what it has asked for is answered, and what is held for it is sent.
+
+        Args:
+            patience: Seconds at most.
+        """
+        end = time.monotonic() + patience
+        while (self.busy or self.writes) and not self.gone and time.monotonic() < end:
+            time.sleep(_LOOK)
 
     # ------------------------------------------------------------------ the server's thread
     @property

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 8 << 20
 """Bytes of an answer."""
-_SERVING = ('terminal', 'kernel', 'inspector')
+_SERVING = ('terminal', 'kernel', 'inspector', 'first process')
 """Front ends at which a stopped thread does what clients ask for while the user thinks."""
 _WIDTH = 100
 """Columns of what is logged."""
@@ -113,10 +113,8 @@ class Remote:
         return broker.focus if self._stop is None and asking is not None and asking.name in _SERVING else self._stop
 
     def lost(self) -> None:
-        """A client that was asked is gone: if it was the last one, its stops look for another front end."""
-        if not self.usable():
-            for stop in debugger.broker.stops:
-                stop.wake()
+        """A client is gone: stops that it was asked about look for another front end."""
+        debugger.broker.recheck()
 
     def cancel(self, client: Client, number: int | str) -> None:
         """Break off this request of the client's, if it is under way or waits."""
@@ -316,7 +314,9 @@ def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
 
 
 def describe_stop(stop: Stop) -> dict[str, Any]:
-    """A stop as plain data."""
+    """A stop as plain data; one of another process has the number that it has here."""
+    if stop.remote is not None:
+        return {**stop.remote.fields, 'number': stop.number, 'at': location_text(stop)}
     call = stop.call
     inner = stop.frames[-1] if stop.frames else None
     return {'number': stop.number, 'phase': stop.phase, 'at': location_text(stop), 'reason': stop.reason,

@@ -118,6 +118,26 @@ def programs() -> dict[int, str]:
     return dict(sorted(sockets.items()))
 
 
+def sockets_named(name: str) -> Iterator[str]:
+    """Paths of the sockets of a name in the user's folders, whether there is a listener or not."""
+    for folder in _candidates():
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):      # it is not there
+            if stat.S_ISSOCK(os.lstat(path).st_mode) and not _refusal(folder):
+                yield path
+
+
+def stale_removed(ending: str) -> int:
+    """Remove the sockets of killed processes whose names end so; how many there were."""
+    count = 0
+    for folder in _candidates():
+        with contextlib.suppress(OSError):
+            if not _refusal(folder):
+                count += sum(1 for name in os.listdir(folder) if name.endswith(ending)
+                             and not _answers(os.path.join(folder, name)))
+    return count
+
+
 def refusals() -> list[str]:
     """The reasons why folders that may hold sockets are not searched."""
     reasons = []

@@ -189,8 +189,8 @@ class CommandServer:
             selector.unregister(client.connection)
         self._clients.remove(client)
         client.close()
-        if client.attached and self._remote is not None:
-            client.attached = False
+        client.attached = False
+        if self._remote is not None:
             self._remote.lost()
 
     def urgent(self, client: Client, line: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""`pyfuncdbg connect`: the prompt for a program that runs elsewhere on this machine.
+"""`pyfuncdbg connect`: the prompt for a program that runs elsewhere, on this machine or another one.
 
 A process of its own: the main thread reads lines and waits for answers, a second one shows what the program does meanwhile.
 """
@@ -28,9 +28,10 @@ from pyfuncdbg.ui.prompt.connecting.connection import (
     Connection,
     LostConnectionError,
     SilentError,
-    find,
 )
 from pyfuncdbg.ui.prompt.connecting.output import has_color, width, write, write_json
+from pyfuncdbg.ui.prompt.connecting.program_choice import find
+from pyfuncdbg.ui.prompt.connecting.remote_host import Destination, connect_by_ssh
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, command_file
 from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT
 from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import lacks_cursor_control
@@ -44,13 +45,14 @@ _MOST_LEFT = 1_000
 """Numbers of stops that are remembered as over."""
 
 
-def connect(number: int | None, file: str | None = None, *, as_json: bool = False) -> int:
+def connect(where: Destination, file: str | None = None, *, as_json: bool = False, command: str = 'pyfuncdbg') -> int:
     """Talk to a program that listens; the exit code: 1 if it was killed meanwhile or does not answer, 130 after Ctrl-C.
 
     Args:
-        number: Its process number; None for the only one there is.
+        where: The program.
         file: Commands to begin with.
         as_json: Print JSON, a message a line.
+        command: How pyfuncdbg is called on another machine.
 
     Raises:
         UsageError: There is no such program, or no such file.
@@ -59,7 +61,11 @@ def connect(number: int | None, file: str | None = None, *, as_json: bool = Fals
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')       # a program may say what the terminal cannot show
     try:
-        connection = Connection(find(number))
+        if where.host:
+            connection = connect_by_ssh(where, command)
+        else:
+            asks = sys.stdin is not None and sys.stdin.isatty() and not as_json
+            connection = Connection(find(where.pid, asks=asks))
         prompt = RemotePrompt(connection, as_json=as_json)
         with reader_for(connection, as_json=as_json) as reader:
             return prompt.talk(first, reader)

@@ -13,12 +13,13 @@ import struct
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, UsageError
 from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, VERSION, LineBuffer, ProtocolError, encode
-from pyfuncdbg.ui.commands.socket.rendezvous import peer_uid, programs, refusals
+from pyfuncdbg.ui.commands.socket.rendezvous import peer_uid
 from pyfuncdbg.ui.commands.socket.replies import reply
 from pyfuncdbg.ui.views.escape import one_line, visible
 
@@ -100,11 +101,14 @@ class Connection:
         hello: Its greeting.
     """
 
-    def __init__(self, path: str | socket.socket) -> None:
+    def __init__(self, path: str | socket.socket, receive: Callable[[dict[str, Any], int], None] | None = None,
+                 *, patience: float = PATIENCE) -> None:
         """Connect.
 
         Args:
             path: Where the program listens, or a socket at whose other end it is already; that is ours from now on.
+            receive: Takes each event, of so many bytes, instead of `events`; on the thread that receives, it never waits.
+            patience: Seconds that the program has to greet.
 
         Raises:
             UsageError: No program answers there, or it is not the one that it should be.
@@ -118,10 +122,11 @@ class Connection:
         self._cancelled = False                 # whether that request was cancelled
         self._over = False
         self.events = Events()
+        self._take = receive or self.events.put
         self._lines = LineBuffer(MOST_HELD)
         where = f'the program at {path!r}' if isinstance(path, str) else 'the program'
         try:
-            self._meet(path, where)
+            self._meet(path, where, patience)
         except (OSError, ProtocolError) as error:
             self._socket.close()
             raise UsageError(f'cannot connect to {where}: {_explain(error)}') from None
@@ -130,10 +135,10 @@ class Connection:
             raise
         threading.Thread(target=self._receive, name='pyfuncdbg connection', daemon=True).start()
 
-    def _meet(self, path: str | socket.socket, where: str) -> None:
+    def _meet(self, path: str | socket.socket, where: str, patience: float) -> None:
         """Connect, and read the greeting; it may not take longer for coming a byte at a time."""
-        deadline = time.monotonic() + PATIENCE
-        self._socket.settimeout(PATIENCE)
+        deadline = time.monotonic() + patience
+        self._socket.settimeout(patience)
         if isinstance(path, str):
             self._socket.connect(path)
         if peer_uid(self._socket) not in (None, os.geteuid()):
@@ -212,6 +217,10 @@ class Connection:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
+    def abandon(self) -> None:
+        """In a forked child: the connection is the parent's, which goes on with it."""
+        self._socket.close()
+
     # ------------------------------------------------------------------ its own thread
     def _receive(self) -> None:
         lines, last = self._first, {'event': 'lost'}
@@ -222,7 +231,7 @@ class Connection:
                     if message.get('event') == 'ended':
                         last = message
                     elif 'event' in message:
-                        self.events.put(message, len(line))
+                        self._take(message, len(line))
                     else:
                         self._answered(message)
                 if not (lines := self._received()):
@@ -239,7 +248,7 @@ class Connection:
             self._waiting.clear()
         for future in waiting:
             future.set_exception(LostConnectionError('the program is gone'))
-        self.events.put(last)
+        self._take(last, 0)
 
     def _answered(self, message: dict[str, Any]) -> None:
         future = None
@@ -252,7 +261,7 @@ class Connection:
         if future is not None:
             future.set_result(message)
         elif message['error']:
-            self.events.put({'event': 'log', 'text': message['error']}, len(message['error']))
+            self._take({'event': 'log', 'text': message['error']}, len(message['error']))
 
     def _received(self, deadline: float = 0) -> list[bytes]:
         """The lines that come next, until a deadline if there is one; none at the end.
@@ -288,30 +297,6 @@ def completions_of(answer: dict[str, Any], position: int) -> tuple[list[str], in
     words = [word for word in answer['completions'][:_MOST_COMPLETIONS]
              if len(word) <= _LONGEST_COMPLETION and visible(word) == word and '\n' not in word]
     return words, min(max(0, answer['start']), position)
-
-
-def find(number: int | None) -> str:
-    """The socket of the program with this process number; of the only one that listens if there is none.
-
-    Raises:
-        UsageError: There is no such program, or there are several.
-    """
-    listening = programs()
-    listening.pop(os.getpid(), None)
-    names = '; '.join(f'{pid} {name_of(pid)}'.rstrip() for pid in listening)
-    if number is not None:
-        if number in listening:
-            return listening[number]
-        raise UsageError(f'connect: process {number} does not listen; ' + (
-            f'these do: {names}' if listening else 'no process does. Start it with "pyfuncdbg run --listen SCRIPT", or with '
-            'PYFUNCDBG_LISTEN=1 in its environment'))
-    if len(listening) == 1:
-        return next(iter(listening.values()))
-    if listening:
-        raise UsageError(f'connect: several programs listen, give the process id of one: {names}')
-    refused = ''.join(f'; not checked: {reason}' for reason in refusals())
-    raise UsageError('connect: no program listens. Start it with "pyfuncdbg run --listen SCRIPT", or with '
-                     f'PYFUNCDBG_LISTEN=1 in its environment{refused}')
 
 
 def name_of(pid: int) -> str:

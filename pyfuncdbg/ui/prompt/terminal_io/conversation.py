@@ -112,7 +112,7 @@ class Conversation:
         while stop.decision is None and broker.focus is stop:
             typed = self._pending.take()
             if typed is not None:
-                display.say(PROMPT + typed.text)
+                display.say(prompt_at(stop) + typed.text)
             else:
                 try:
                     typed = self._read(stop, broker, reader)
@@ -126,7 +126,7 @@ class Conversation:
 
     def _follow(self, line: str, stop: Stop, display: Display) -> None:
         """A command of a breakpoint."""
-        display.say(PROMPT + line)
+        display.say(prompt_at(stop) + line)
         self.carry_out(PendingCommand(line), stop, display)
 
     @property
@@ -144,14 +144,15 @@ class Conversation:
         return completions(text, self._context(stop), before)
 
     def _context(self, stop: Stop, display: Display | None = None) -> Context:
-        self._debugger.live.recorder()          # what happens from now on can be asked for later
+        if stop.remote is None:
+            self._debugger.live.recorder()      # what happens from now on can be asked for later
         context = Context(self._debugger.live.on_demand(), stop, debugger=self._debugger)
         return context if display is None else replace(context, width=display.width, progress=display.progress,
                                                        announce=display.say, receive=display.write)
 
     def _read(self, stop: Stop, broker: Broker, reader: CommandReader) -> PendingCommand | None:
         """The next command, with all its lines; the commands behind a ';;' wait."""
-        line = reader.read(stop, broker, LineRequest())
+        line = reader.read(stop, broker, LineRequest(prompt_at(stop)))
         if line is None:
             return None
         if len(line) > LONGEST:                 # refused where commands are carried out
@@ -182,9 +183,15 @@ class Conversation:
         except EOFError:
             raise
         except PyfuncdbgError as error:
-            display.say(_complaint(typed, str(error)))
+            if stop.remote is None or stop.decision is None:    # else it has gone on meanwhile, or ended
+                display.say(_complaint(typed, str(error)))
         except Exception as error:  # an error in a command or view must not end the program
             display.say(_complaint(typed, f'{typed.text}: {type(error).__name__}: {error}'))
+
+
+def prompt_at(stop: Stop) -> str:
+    """The prompt, behind the name of the process where that is not this one."""
+    return PROMPT if stop.remote is None else f'{stop.remote.process} {PROMPT}'
 
 
 def _complaint(typed: PendingCommand, text: str) -> str:

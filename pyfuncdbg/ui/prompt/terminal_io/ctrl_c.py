@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from pyfuncdbg.observers.debug.processes import program_prompt
+
 _raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
 
@@ -56,6 +58,11 @@ class _Attention:
         with self._lock:
             self._working = None
             return self._sent
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a command runs in this process."""
+        return self._working is not None
 
     def read(self, cancel: Callable[[], None] | None) -> None:
         """A line is being typed, or no longer."""
@@ -165,7 +172,7 @@ def cancelling(cancel: Callable[[], None]) -> Iterator[None]:
 
 
 def _on_interrupt(number: int, frame: FrameType | None) -> None:
-    if not attention.interrupt():
+    if not attention.interrupt() and (attention.is_working or not program_prompt.is_elsewhere()):
         signal.default_int_handler(number, frame)
 
 

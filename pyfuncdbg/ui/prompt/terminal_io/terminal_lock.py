@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.processes import program_prompt
 from pyfuncdbg.ui.commands.socket.rendezvous import own_folder
 
 _PATIENCE = 0.05
@@ -31,6 +32,7 @@ def turn(terminal: int, say: Callable[[str], None], is_wanted: Callable[[], bool
     if file is None:                            # no folder for the lock: do not wait
         yield True
         return
+    has_lock = False
     try:
         was_told = False
         while not (has_lock := _take_lock(file)) and is_wanted():
@@ -39,8 +41,12 @@ def turn(terminal: int, say: Callable[[str], None], is_wanted: Callable[[], bool
                 if not _is_of_this_job(_holder(file)):
                     say(f'process {_holder(file)} has the terminal; process {os.getpid()} waits for it')
             time.sleep(_PATIENCE)
+        if has_lock:
+            program_prompt.note(True)
         yield has_lock
     finally:
+        if has_lock:
+            program_prompt.note(False)
         os.close(file)
 
 

@@ -52,7 +52,8 @@ def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
     number = f'#{process.log} ' if process.log > 1 else ''
     if process.label:
         number += f'{one_line(process.label, 60)} '
-    what: list[Text | tuple[str, str]] = [Text(one_line(_command(process), _LONGEST_COMMAND)), (f'  {number}', 'cyan')]
+    command = one_line(short_command(process.command, process.is_forked), _LONGEST_COMMAND)
+    what: list[Text | tuple[str, str]] = [Text(command), (f'  {number}', 'cyan')]
     if process.unrecorded:
         what.append((f'not recorded: {one_line(process.unrecorded, 200)}', 'yellow'))
     elif process.executed:
@@ -66,11 +67,16 @@ def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
     return what
 
 
-def _command(process: ProgramProcess) -> str:
-    """The command line in short: without the folder of the interpreter, and of those of the library what they are."""
-    if process.is_forked:
+def short_command(command: Sequence[str], is_forked: bool) -> str:
+    """The command line in short: without the folder of the interpreter, and of those of the library what they are.
+
+    Args:
+        command: The program and its arguments.
+        is_forked: Whether the process is a copy of its parent.
+    """
+    if is_forked:
         return 'fork'
-    words = list(process.command)
+    words = list(command)
     if any(_SPAWN in word for word in words):
         return 'multiprocessing spawn'
     if any(_FORKSERVER in word for word in words):

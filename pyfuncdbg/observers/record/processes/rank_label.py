@@ -1,0 +1,26 @@
+"""Label of a process among the many of a program: 'worker:3', 'rank:1'. Pure."""
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pyfuncdbg.observers.record.processes.followed_process import RANKS
+
+
+def label_of(variables: Mapping[str, str]) -> str:
+    """Which of many processes one is.
+
+    Args:
+        variables: Those environment variables of it that say so, of frameworks and of launchers.
+
+    Returns:
+        'worker:3', 'rank:3', '' where nothing says so.
+    """
+    for name in [name for name in variables if name not in RANKS]:
+        try:
+            task = json.loads(variables[name])['task']
+            return f'{str(task["type"])[:40]}:{int(task["index"])}'
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue                            # another program's, or damaged
+    rank = next((value for name in RANKS if (value := variables.get(name, '')).isdecimal()), '')
+    return f'rank:{int(rank[:9])}' if rank else ''
