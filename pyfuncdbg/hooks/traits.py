@@ -27,6 +27,7 @@ class Traits(NamedTuple):
         has_own_gradient: Its gradient is a Python function of the program.
         takes_context: Its function has a first parameter that is no input of a call, which the framework fills.
         foreign: Of a backward step: that of a framework's own op, which cannot be called again.
+        seen_afterwards: Hooks see its calls when they have ended, and change nothing: stops are after them.
     """
 
     runs_graph: bool = False
@@ -43,6 +44,7 @@ class Traits(NamedTuple):
     has_own_gradient: bool = False
     takes_context: bool = False
     foreign: bool = False
+    seen_afterwards: bool = False
 
     @property
     def names(self) -> list[str]:

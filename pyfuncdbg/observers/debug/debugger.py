@@ -232,14 +232,18 @@ class Debugger:
             plan, lambda: tests.hits_before(call))
         match = self.comparison.begin(call) if self.comparison is not None else None
         reason = ', '.join(filter(None, (reason, match.reason if match is not None else '')))
-        if hits or plan is not None or reason:
+        early: Sequence[Hit] = ()
+        if call.site.traits.seen_afterwards:
+            early, reason = hits, reason or ('node' if plan is not None and self._is_next(plan, call) else '')
+        elif hits or plan is not None or reason:
             self._stop_before(call, hits, reason)
+            reason = ''
         if call.site.kind == 'python' and call.saved_inputs is None and (
                 hits or plan is not None or match is not None or self._catching or (tests is not None and tests.later)
                 or self.breakpoints.at_lines or _has_breakpoint_call(call.site.function)):
             call.saved_inputs = save(call.inputs)      # it may stop in there or after it, and be retried then
         try:
-            return self._execute(call, tests, proceed, match)
+            return self._execute(call, tests, proceed, match, early, reason)
         finally:
             call.saved_inputs = None
 
@@ -248,8 +252,9 @@ class Debugger:
         is_free = call.site.kind == 'python' and (plan is None or plan.is_idle)     # of steps, which the user waits for
         return 'stop-all' if is_free and self.halt.is_set and self.halt.wait() else ''
 
-    def _execute(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs], match: Match | None) -> Outputs:
-        """Execute a call until the user does not want it again."""
+    def _execute(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs], match: Match | None,
+                 early: Sequence[Hit], early_reason: str) -> Outputs:
+        """Execute a call until the user does not want it again; `early` are hits of before it that stop after it."""
         while True:
             try:
                 outputs = proceed()
@@ -260,11 +265,11 @@ class Debugger:
                 continue
             # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
             plan = self._plan_after(call) if self.plans else None
-            hits: Sequence[Hit] = ()
+            hits = early
             if tests is not None and tests.later:
-                hits = tests.hits_after(call, outputs) if plan is None else _test(plan,
-                                                                                  partial(tests.hits_after, call, outputs))
-            reason = match.end(call, outputs) if match is not None else ''
+                hits = [*hits, *(tests.hits_after(call, outputs) if plan is None else _test(
+                    plan, partial(tests.hits_after, call, outputs)))]
+            reason = (match.end(call, outputs) if match is not None else '') or early_reason
             if not hits and plan is None and not reason:
                 return outputs
             if (result := self._stop_after(call, hits, list(outputs), reason)) is not None:
@@ -321,8 +326,7 @@ class Debugger:
     def _stop_before(self, call: Call, hits: Sequence[Hit], reason: str = '') -> None:
         """Stop before the call if there is a reason, and arm what the user wants of it."""
         plan = self.plans.get(call.thread)
-        is_wanted = plan is not None and plan.next_call and (call.site.kind == 'python' or (
-            plan.ops and call.site.kind != 'run' and not node_stepper.can_pause(call.run)))
+        is_wanted = plan is not None and self._is_next(plan, call)
         if hits and stops_inside(call.site, hits):
             if call.run.control is not None:
                 call.run.control.mark()
@@ -349,6 +353,12 @@ class Debugger:
                 plan.stepper.enter(decision.verb)
         else:
             self.apply_decision(decision, call.run, call.thread)
+
+    @staticmethod
+    def _is_next(plan: ThreadPlan, call: Call) -> bool:
+        """Whether a thread is to stop at a call because it is the next one."""
+        return plan.next_call and (call.site.kind == 'python' or (
+            plan.ops and call.site.kind != 'run' and not node_stepper.can_pause(call.run)))
 
     def _stop_after(self, call: Call, hits: Sequence[Hit], outputs: list[Any], reason: str) -> Outputs | None:
         """Stop after the call if there is a reason; its outputs, None to repeat the call."""

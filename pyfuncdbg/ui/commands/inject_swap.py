@@ -27,7 +27,13 @@ from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import Value, describe_value
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of, stop_of
-from pyfuncdbg.ui.commands.to_rewind_retry import Restored, RunPlace, inputs_again, refuse_next_element
+from pyfuncdbg.ui.commands.to_rewind_retry import (
+    Restored,
+    RunPlace,
+    inputs_again,
+    refuse_next_element,
+    refuse_seen_afterwards,
+)
 from pyfuncdbg.ui.views.calls.rewind_report import differences_view, injection_view, skip_view, swap_view
 
 _LISTED = 20
@@ -97,6 +103,7 @@ def _inject(context: Context, args: argparse.Namespace) -> Injection:
     if stop.run is None:
         raise CommandError('no call or graph runs here: there is no tensor to replace')
     text, names = scope_of(stop, args.expr)
+    refuse_seen_afterwards(stop)
     host = stop.run.host
     places = list(_places(stop, args.tensor))
     if not places:

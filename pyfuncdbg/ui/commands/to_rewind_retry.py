@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.call_frames import STOP_REMARK
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.debug.inspecting.saved_inputs import changed_inputs
@@ -223,6 +224,7 @@ def _retry(context: Context, args: argparse.Namespace) -> RetryReport:
     if stop.phase in ('before', 'run'):
         raise CommandError("the call has not started yet: 'cont' makes it")
     refuse_after_death(stop, 'retry')
+    refuse_seen_afterwards(stop)
     if stop.phase == 'end':
         if args.into:
             raise CommandError("--into is for one call: 'retry' repeats the whole run")
@@ -258,6 +260,17 @@ def refuse_next_element(site: CallSite) -> None:
     """
     if source := site.attrs.get(SOURCE):
         raise CommandError(f'this call of {site.name!r} cannot be repeated: {element_refusal(str(source))}')
+
+
+def refuse_seen_afterwards(stop: Stop) -> None:
+    """Refuse to change or repeat a call that the host has shown when it had ended.
+
+    Raises:
+        CommandError: Why, and what the host advises.
+    """
+    site = stop.call.site if stop.call is not None else None
+    if site is not None and site.traits.seen_afterwards:
+        raise CommandError(f'{site.name!r} has run already, and nothing here changes that. {site.attrs.get(STOP_REMARK, "")}')
 
 
 def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:

@@ -11,14 +11,15 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.call_frames import mark_function_caller
+from pyfuncdbg.hooks.call_frames import STOP_REMARK, mark_function_caller
 from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
 _FORWARD, _BACKWARD = 'custom_vjp_fwd', 'custom_vjp_bwd'
-_TRAITS = Traits(has_own_gradient=True)
+_TRAITS = Traits(has_own_gradient=True, seen_afterwards=True)
+_REMARK = "The backward rule has returned. 'inject' works at its own call, one of kind python: break on the rule's name."
 _MOST_FORWARD = 1 << 12
 
 
@@ -151,6 +152,6 @@ class StepLink:
         source = forward.site
         step = CallSite(f'{source.name}_grad', source.op_type, 'gradient', source.host, stack=site.stack,
                         function=site.function, attrs={'forward': source.name, 'slots': list(range(len(gradients))),
-                                                       'inputs': list(source.inputs)},
+                                                       'inputs': list(source.inputs), STOP_REMARK: _REMARK},
                         outputs=[f'{source.name}_grad:{place}' for place in range(len(gradients))], traits=_TRAITS)
         invoke(step, lambda *_: gradients, run, incoming, forward.number)

@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.jax.host import JaxHost
 _ROOT = re.compile(r'^\w*')
 _PATH = re.compile(r"\[[^]]*\]|\.\w+")
 _ARGUMENT = 'Argument'
-_FOREIGN = Traits(foreign=True)
+_FOREIGN = Traits(foreign=True, seen_afterwards=True)
 
 
 class _Flow(NamedTuple):

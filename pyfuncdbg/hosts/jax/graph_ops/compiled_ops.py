@@ -110,7 +110,8 @@ class CompiledOps:
             plain = plain_name(name)
             plain = plain.lstrip('_') or plain if is_own else plain
             op = self._by_name[name, is_own] = CompiledOp(plain, plain if is_own else JIT, Traits(
-                runs_graph=plain in _CALLBACKS, calls_function=not is_own, reads_no_value=plain in READS_NO_VALUE))
+                runs_graph=plain in _CALLBACKS, calls_function=not is_own, reads_no_value=plain in READS_NO_VALUE,
+                seen_afterwards=True))
         return op
 
     def _inputs(self, entry: _Entry, args: Sequence[Any], settings: Mapping[str, Any]) -> list[Any]:

@@ -13,6 +13,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.call_frames import STOP_REMARK
 from pyfuncdbg.hooks.op_batch import OpSequence
 from pyfuncdbg.hooks.own_files import TYPED_CODE, is_library, is_machinery
 from pyfuncdbg.hosts.interception.program_line import program_frames
@@ -23,6 +24,8 @@ from pyfuncdbg.hosts.jax.programs.occurrences import traced_frames
 
 BACKWARD = 'backward'
 """Attribute of a site whose ops are part of a backward pass."""
+_REMARK = ("The program has its result. To replace that, stop behind it ('break FILE:LINE') and assign to the program's "
+           'variable.')
 _BETWEEN, _PROGRAM, _LIBRARY, _PASS, _TYPED = range(5)
 _MOST = 1 << 14
 _OUTPUTS = 1 << 10
@@ -130,7 +133,7 @@ class EagerSites:
         name = f'{op.name}_{count}' if count else op.name
         return CallSite(name, op.op_type, 'op', self._host, stack=stack, inputs=[self._name_of(value) for value in inputs],
                         outputs=[f'{name}:{index}' for index in range(outputs)],
-                        attrs={BACKWARD: True} if is_backward else {}, traits=op.traits)
+                        attrs={STOP_REMARK: _REMARK, **({BACKWARD: True} if is_backward else {})}, traits=op.traits)
 
     def _name_of(self, value: Any) -> str:
         for place in range(self._made - 1, max(self._made - _OUTPUTS, 0) - 1, -1):

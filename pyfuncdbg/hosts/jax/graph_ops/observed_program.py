@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.call_frames import STOP_REMARK
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hooks.value_placeholders import UnknownValue
 from pyfuncdbg.hosts.jax.graph_ops.op_observer import OnValues, OpObserver
@@ -26,6 +27,8 @@ READS_NO_VALUE = frozenset(('broadcast_in_dim', 'reshape', 'squeeze', 'expand_di
                              'iota', 'split', 'concatenate', 'slice', 'pad', 'rev'))
 _CALLBACKS = frozenset(('pure_callback', 'io_callback'))
 """Ops whose value a Python function makes, which is a call of its own: no origin of what it returns."""
+_REMARK = ('The program goes on with what this op gave. To replace a value, let a function of jax.pure_callback give it: '
+           "'inject' works on what that returns.")
 _SHARED_INPUTS = frozenset(('jit', 'pjit', 'closed_call', 'core_call', 'custom_jvp_call', 'custom_vjp_call',
                             'custom_vjp_call_jaxpr', 'checkpoint', 'remat', 'remat2', 'shard_map', 'custom_lin'))
 """Ops whose inner program has their own inputs, in order."""
@@ -157,9 +160,10 @@ class ObservedProgram:
         op_type = equation.primitive.name
         holds_program = op_type in _CALLBACKS or any(True for _ in inner_programs(equation))
         traits = Traits(runs_graph=holds_program, calls_function=op_type in ('jit', 'pjit'),
-                        reads_no_value=op_type in READS_NO_VALUE)
+                        reads_no_value=op_type in READS_NO_VALUE, seen_afterwards=True)
         attrs = {key: str(value) for key, value in equation.params.items()
                  if isinstance(value, (bool, int, float, str, tuple)) and len(str(value)) < 80}
+        attrs[STOP_REMARK] = _REMARK
         if BACKWARD in str(equation.source_info.name_stack):
             attrs['backward'] = 'True'
         return CallSite(name, op_type, 'op', self._host, stack=stack_of((*outer, equation)),

@@ -86,6 +86,7 @@ class StopCard:
         remark: The host's remark on the next node, or on a stop in this call, '' mostly.
         unlocated: Why it is not known where the node was created, '' mostly.
         enters: Whether `step` goes into the call or node from here: into its Python function, or the graph that it runs.
+        repeatable: Whether `retry` can make the call again.
         remote: The call of another process that has raised the error; None if it was raised in this one.
         inputs: After a call, its inputs, as far as the card has room; `more_inputs` further ones are not shown.
     """
@@ -121,6 +122,7 @@ class StopCard:
     more_inputs: int = 0
     created_text: str = ''
     enters: bool = False
+    repeatable: bool = True
     remote: RemoteCall | None = None
 
 
@@ -162,7 +164,8 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         len(inputs[room:]),
         line_of(created.filename, created.line) if created is not None else '',
         stop.phase in ('before', 'node') and site is not None and (
-            code_of(site.function) is not None or site.can_be_entered))
+            code_of(site.function) is not None or site.can_be_entered),
+        site is None or not site.traits.seen_afterwards)
 
 
 def _innermost(stop: Stop) -> FrameType | None:

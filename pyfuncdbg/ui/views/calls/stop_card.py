@@ -22,11 +22,12 @@ _MESSAGE = 400
 _LINES = 4
 _FRAMES = 3
 _DOT = ' \u00b7 '
+_RETRY = 'retry once more'
 _KEYS: Mapping[Phase, Sequence[str]] = {
     'before': ('s into it', 'n over it'), 'node': ('s into it', 'n over it'),
     'call': ('n to its first line', 'r to its end'),
     'line': ('n next line', 's into calls', 'r to the end'), 'return': ('n back to the caller',),
-    'after': ('n on from here', 'retry once more'), 'error': ('retry once more', 'n to where the program meets it'),
+    'after': ('n on from here', _RETRY), 'error': (_RETRY, 'n to where the program meets it'),
     'exception': ('n on with the error', 'u, d the frames'), 'post-mortem': ('u, d the frames', 'q leave')}
 
 
@@ -60,6 +61,8 @@ def keys(card: StopCard) -> Sequence[str]:
     words = _KEYS.get(card.phase, ())
     if card.phase in ('before', 'node') and not card.enters:
         words = words[1:]
+    if not card.repeatable:
+        words = [word for word in words if word != _RETRY]
     if card.phase == 'node' and not card.node:
         words = ('n out of the run',)
     return *words, *(() if card.phase == 'post-mortem' else ('c continue',)), '? help'
