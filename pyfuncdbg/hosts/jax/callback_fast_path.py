@@ -108,16 +108,23 @@ class CallbackFastPath:
                     return
             elif entry is None:                 # it calls no Python
                 return
-            else:
-                ignored = self._ignored.get(key)
-                if ignored is not None and ignored[0] is stamp and ignored[1] == len(entry[1]):
-                    return
-                if all(executable.is_ignored for executable in entry[1]):
-                    if len(self._ignored) >= _MOST_IGNORED:
-                        self._ignored.clear()
-                    self._ignored[key] = stamp, len(entry[1])
-                    return
+            elif self._is_ignored(key, stamp, entry[1]):
+                if hooks.run:
+                    next(entry[1][0].site.counter)
+                return
         self._runs.on_dispatched(function, args, settings, results)
+
+    def _is_ignored(self, key: int, stamp: object, executables: Sequence[Executable]) -> bool:
+        """Whether no hook is interested in the runs of a function and their calls."""
+        ignored = self._ignored.get(key)
+        if ignored is not None and ignored[0] is stamp and ignored[1] == len(executables):
+            return True
+        if not all(executable.is_ignored for executable in executables):
+            return False
+        if len(self._ignored) >= _MOST_IGNORED:
+            self._ignored.clear()
+        self._ignored[key] = stamp, len(executables)
+        return True
 
     def end_run(self, args: Sequence[Any], settings: Mapping[str, Any], results: Any) -> bool:
         """End the dispatch from C++ whose calls this thread has made.

@@ -270,7 +270,8 @@ def refuse_seen_afterwards(stop: Stop) -> None:
     """
     site = stop.call.site if stop.call is not None else None
     if site is not None and site.traits.seen_afterwards:
-        raise CommandError(f'{site.name!r} has run already, and nothing here changes that. {site.attrs.get(STOP_REMARK, "")}')
+        advice = site.attrs.get(STOP_REMARK, '')
+        raise CommandError(f'{site.name!r} has run already, and nothing here changes that. {advice}')
 
 
 def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:

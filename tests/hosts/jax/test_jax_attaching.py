@@ -58,12 +58,19 @@ def test_everything_is_as_before_after_detaching(jax: Any) -> None:
     from jax._src.interpreters import pxla
     places = [(callback._FlatCallback, '__call__'), (callback, 'emit_python_callback'), (debugging.debug_callback_p, 'impl'),
               (pxla.ExecuteReplicated, '__call__'), (pxla, 'lower_sharding_computation'), (pjit, '_get_fastpath_data'),
-              (pjit, '_pjit_call_impl_python'),
+              (pjit, '_pjit_call_impl_python'), (pjit.jit_p, 'impl'),
               (pxla.UnloadedMeshExecutable, 'build_unsafe_call'), (jax.errors.JaxRuntimeError, '__init__')]
     before = [getattr(owner, name) for owner, name in places]
     debuggers = dict(core._debugger_registry)
+    only_watched = {(pxla.ExecuteReplicated, '__call__'), (pjit, '_pjit_call_impl_python'), (pjit.jit_p, 'impl')}
+    hook = Seen()
+    hook.kinds = frozenset(('python', 'op'))
     attachment = pyfuncdbg.attach('jax')
-    assert all(getattr(owner, name) is not old for (owner, name), old in zip(places, before, strict=True))
+    for is_watched in False, True, False:       # what each dispatch by Python code passes is JAX's own while no hook is there
+        assert all((getattr(owner, name) is not old) is (is_watched or (owner, name) not in only_watched)
+                   for (owner, name), old in zip(places, before, strict=True))
+        (hooks.remove if is_watched else hooks.add)(hook)
+    hooks.remove(hook)
     attachment.detach()
     assert all(getattr(owner, name) is old or getattr(owner, name) == old
                for (owner, name), old in zip(places, before, strict=True))

@@ -154,3 +154,39 @@ def test_a_mistake_of_ours_leaves_the_program_as_it_is(jax: Any, tmp_path: Path,
     with pyfuncdbg.attach('jax'), Recorder(tmp_path / 'trace', ops=True):
         assert float(jax.numpy.float32(2) + 1) == 3 and float(jax.lax.sqrt(4.)) == 2
     assert capfd.readouterr().err.count('watching eager ops failed and is switched off: ZeroDivisionError: ours') == 1
+
+
+WITHIN = """
+import jax, jax.numpy as jnp
+def body(c, x):
+    y = jax.pure_callback(lambda v: v, c, c)
+    return jnp.sin(y) + x, c
+def near(v):
+    return jnp.cos(v)
+for k in range(2):
+    c, _ = jax.lax.scan(body, jnp.float32(k), jnp.arange(3.))
+    d = jax.lax.while_loop(lambda v: v < 5, lambda v: v * 2, c)
+    print(float(c), float(d), float(jax.lax.cond(d > 3, near, near, d)), jnp.linalg.inv(jnp.eye(2)).tolist())
+    print(float(jax.grad(lambda v: jax.lax.scan(lambda c, x: (c * x, None), v, jnp.full(2, 3.))[0])(1.)))
+"""
+
+
+def test_ops_within_eager_loops_and_branches_have_their_iterations(tmp_path: Path) -> None:
+    (tmp_path / 'plain.py').write_text(WITHIN)
+    plain = run(tmp_path, 'plain.py')
+    done, trace = record(tmp_path, WITHIN, '--ops', '-q')
+    assert done.stdout == plain.stdout and done.stdout.count('\n') == 4 and not done.stderr, done.stderr
+    (eager,) = {call.run for call in trace.calls()}
+    assert [each.kind for each in trace.runs()] == ['eager'] and eager
+    calls = [call for call in trace.calls(kind='op') if call.site.name.startswith('scan/sin')]
+    assert [(call.ordinal, *place(call)) for call in calls] == [(k, 'sin', 5) for k in range(6)]
+    taken = [float(call.inputs[0].to_numpy()) for call in trace.calls(kind='python')]
+    assert [float(call.inputs[0].to_numpy()) for call in calls] == taken and len(set(taken)) > 3
+    doubled = [call.outputs[0].to_numpy() / call.inputs[0].to_numpy() for call in trace.calls(kind='op')
+               if call.site.name == 'while/mul']
+    assert len(doubled) >= 2 and set(map(float, doubled)) == {2}
+    assert [place(call) for call in trace.calls(kind='op') if call.site.name.startswith('cond/')] == [('cos', 7)] * 2
+    # each op is there itself, too, and nothing of JAX's own loops is
+    assert [call.site.op_type for call in trace.calls(kind='op') if call.site.op_type in ('scan', 'while', 'cond')
+            and '/' not in call.site.name].count('scan') >= 4
+    assert all(call.site.stack for call in trace.calls(kind='op') if '/' in call.site.name)

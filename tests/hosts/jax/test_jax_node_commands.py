@@ -84,3 +84,27 @@ def test_a_callback_is_called_once_more(tmp_path: Path) -> None:
     assert printed[2] == '3'                    # the one that was left before it counted is not among them
     first = next(iter(trace.calls(kind='python')))
     assert first.inputs[0].to_numpy().round(3).tolist() == pytest.approx([0, .964, .999])
+
+
+SCOPED = """
+import jax, jax.numpy as jnp, numpy as np
+def clip(v, low):
+    return np.maximum(np.asarray(v), low)
+def inner(x):
+    return jax.pure_callback(clip, jax.ShapeDtypeStruct(x.shape, x.dtype), jnp.sin(x), jnp.float32(0))
+@jax.jit
+def step(x):
+    return inner(x * 2) + 1
+print(step(jnp.arange(3.)).shape)
+"""
+
+
+@pytest.mark.parametrize(('options', 'inputs'), [((), ['v', 'low']), (('--ops',), ['step/sin:0', 'low'])])
+def test_a_callback_within_a_function_names_its_inputs(tmp_path: Path, options: tuple[str, ...], inputs: list[str]) -> None:
+    """By the tensors of the program where its ops are recorded; a constant has no other name than its parameter's."""
+    done, trace = record(tmp_path, SCOPED, '-q', *options)
+    (call,) = trace.calls(kind='python')
+    assert (call.site.name, [tensor.name for tensor in call.inputs]) == ('step/clip', inputs), done.stderr
+    assert [tensor.to_numpy().shape for tensor in call.inputs] == [(3,), ()]
+    shown = run(tmp_path, '-m', 'pyfuncdbg', 'show', 'trace', 'li', 'step/clip').stdout
+    assert '2 nodes go into step/clip' in shown and all(f'─ {name}  ' in shown for name in inputs), shown

@@ -88,8 +88,9 @@ def test_they_are_as_before_after_detaching(jax: Any) -> None:
     hook = Seen()
     step = jax.jit(lambda v: double(v))
     with pyfuncdbg.attach('jax'):
-        kinds = type(double).__call__
+        assert type(double).__call__ is before          # nothing watches
         hooks.add(hook)
+        kinds = type(double).__call__
         hook.around = lambda call, proceed: hook.calls.append(call) or proceed()  # type: ignore[method-assign]
         assert float(step(3.)) == 6 and float(jax.grad(double)(3.)) == 2
     assert kinds is not before and type(double).__call__ is before

@@ -9,6 +9,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pyfuncdbg.hooks.call_frames import code_of, mark_function_caller
@@ -47,7 +48,7 @@ class DerivativeRules:
         """Replace the calls of JAX's objects around a function with rules."""
         for name, op_types in _OP_TYPES.items():
             kind = getattr(self._parts.derivatives, name)
-            patches.replace(kind, '__call__', self._replace_call(kind, op_types, kind.__call__))
+            patches.wrap(kind, '__call__', partial(self._replace_call, kind, op_types))
 
     def _replace_call(self, kind: type, op_types: Mapping[str, str], original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(self_: Any, *args: Any, **settings: Any) -> Any:  # noqa: N807

@@ -81,10 +81,10 @@ def flat_arguments(parts: JaxParts, callback: Any, function: Any) -> FlatArgumen
     positional, keywords = tools.tree_unflatten(tree, range(tree.num_leaves))
     if not keywords and not static and list(positional) == places:
         return None
-    parameters = _parameters(function)
+    named = parameters(function)
     names: dict[int, str] = {}
     for index, argument in enumerate(positional):
-        name = parameters[index] if index < len(parameters) else f'args[{index}]'
+        name = named[index] if index < len(named) else f'args[{index}]'
         names.update(_leaf_names(tools, name, argument))
     for name, argument in keywords.items():
         names.update(_leaf_names(tools, name, argument))
@@ -116,9 +116,13 @@ class _Mark:
     """Stand-in for one leaf."""
 
 
-def _parameters(function: Any) -> Sequence[str]:
-    """Names of the parameters by position, as far as they are plain to see."""
+def parameters(function: Any) -> Sequence[str]:
+    """Names of a function's parameters by position, as far as they are plain to see.
+
+    Args:
+        function: Anything that can be called.
+    """
     if isinstance(function, types.MethodType):
-        return _parameters(function.__func__)[1:]
+        return parameters(function.__func__)[1:]
     code = getattr(function, '__code__', None)
     return code.co_varnames[:code.co_argcount] if isinstance(code, types.CodeType) else ()

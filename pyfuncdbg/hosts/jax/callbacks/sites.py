@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import zip_longest
 from types import FrameType
 from typing import Any
 
@@ -12,7 +13,7 @@ from pyfuncdbg.hooks.differentiable import EAGER_BY
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.result_list import output_list
-from pyfuncdbg.hosts.jax.callbacks.flat_arguments import FlatArguments, flat_arguments
+from pyfuncdbg.hosts.jax.callbacks.flat_arguments import FlatArguments, flat_arguments, parameters
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
@@ -51,7 +52,8 @@ class CallbackSites:
         """The site of a callback of a compiled program."""
         prefix = f'{executable_name}/' if executable_name else ''
         name = prefix + name_of(lowered.function)
-        site = lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack)
+        site = lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack,
+                                         lowered.inputs)
         if remark := self._limit.remark(lowered.devices):
             site.attrs = {**site.attrs, STOP_REMARK: remark}
         return site
@@ -60,7 +62,8 @@ class CallbackSites:
         """The site of a callback that the program calls eagerly, at its innermost line from a frame on outwards."""
         return self._site(name or name_of(function), op_type, function, callback, program_frames(frame))
 
-    def _site(self, name: str, op_type: str, function: Any, callback: Any, stack: Sequence[Frame]) -> CallSite:
+    def _site(self, name: str, op_type: str, function: Any, callback: Any, stack: Sequence[Frame],
+              tensors: Sequence[str] = ()) -> CallSite:
         code = getattr(function, '__code__', None)
         place = name, op_type, id(code or function), tuple(stack[-1:])
         earlier = self._by_place.get(place)
@@ -77,7 +80,7 @@ class CallbackSites:
         if isinstance(layout, FlatArguments):
             attrs['_arguments'] = layout
         site = CallSite(name, op_type, 'python', self._host, function=function, stack=stack, outputs=(f'{name}:0',),
-                        inputs=layout.names if layout is not None else (), attrs=attrs, same_as=earlier, traits=_TRAITS)
+                        inputs=layout.names if layout is not None else _input_names(tensors, parameters(function)), attrs=attrs, same_as=earlier, traits=_TRAITS)
         self._by_place.setdefault(place, site)
         return site
 
@@ -102,6 +105,11 @@ class CallbackSites:
             return output_list(self._call_flat(callback, *inputs))
         callback(*inputs)
         return ()
+
+
+def _input_names(tensors: Sequence[str], parameters: Sequence[str]) -> list[str]:
+    """Names of inputs: of the tensors where those have names, else of the parameters that get them."""
+    return [tensor or parameter for tensor, parameter in zip_longest(tensors, parameters[:len(tensors) or None], fillvalue='')]
 
 
 def name_of(function: Any) -> str:

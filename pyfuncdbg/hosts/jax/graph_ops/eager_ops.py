@@ -72,9 +72,9 @@ class EagerOps:
         self._later: weakref.WeakValueDictionary[int, LaterValue] = weakref.WeakValueDictionary()
 
     def install(self, patches: Patches) -> None:
-        """Replace JAX's function that compiles and executes what C++ has not met yet."""
-        pjit = self._parts.compilation
-        patches.replace(pjit, '_pjit_call_impl_python', without_trace(self._replace_execution(pjit._pjit_call_impl_python)))
+        """Replace JAX's function that compiles and executes what C++ has not met yet, while a hook wants ops."""
+        patches.wrap(self._parts.compilation, '_pjit_call_impl_python',
+                     lambda execute: without_trace(self._replace_execution(execute)))
 
     def _replace_execution(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def _pjit_call_impl_python(*args: Any, **settings: Any) -> Any:
@@ -86,7 +86,7 @@ class EagerOps:
             self._thread.compiled = program
             call = compiled.unsafe_call
             executable = self._executables.called_as(call) if call.has_host_callbacks else None
-            if executable is None or not executable.observers:
+            if executable is None or executable.eager or not executable.observers:
                 self._watch(lambda: self._ops.executed(program, settings.get('name', '')), args, results,
                             sys._getframe(), began, perf_counter_ns())
             return executed

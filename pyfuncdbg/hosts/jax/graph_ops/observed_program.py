@@ -17,11 +17,13 @@ from pyfuncdbg.hooks.value_placeholders import UnknownValue
 from pyfuncdbg.hosts.jax.graph_ops.op_observer import OnValues, OpObserver
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
-from pyfuncdbg.hosts.jax.programs.occurrences import ONCE, inner_programs, stack_of
+from pyfuncdbg.hosts.jax.programs.executables import within_jax
+from pyfuncdbg.hosts.jax.programs.occurrences import ONCE, Occurrence, inner_programs, stack_of
 
 BACKWARD = 'transpose('
 """Part of the name stack of an op that computes gradients."""
-_OBSERVED_WITHIN = ONCE | {'while', 'scan', 'cond'}
+_CONTROL_FLOW = frozenset(('while', 'scan', 'cond'))
+_OBSERVED_WITHIN = ONCE | _CONTROL_FLOW
 """Ops whose inner programs are observed. Others hold one that has to stay as it is, such as the sum of a `scatter`."""
 READS_NO_VALUE = frozenset(('broadcast_in_dim', 'reshape', 'squeeze', 'expand_dims', 'transpose', 'stop_gradient', 'copy',
                              'iota', 'split', 'concatenate', 'slice', 'pad', 'rev'))
@@ -34,8 +36,25 @@ _SHARED_INPUTS = frozenset(('jit', 'pjit', 'closed_call', 'core_call', 'custom_j
 """Ops whose inner program has their own inputs, in order."""
 
 
+def runs_program_code(jaxpr: Any) -> bool:
+    """Whether a program of JAX's own is one eager op that runs functions of the program: a loop or a branch.
+
+    Args:
+        jaxpr: The program, not closed.
+    """
+    return len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name in _CONTROL_FLOW and any(
+        not within_jax(inner.debug_info) for inner in inner_programs(jaxpr.eqns[0]))
+
+
 class ObservedProgram:
     """Maker of an observed program.
+
+    Args:
+        parts, host: Of JAX.
+        primitive: The op that observes.
+        on_values: Called with the values of each op.
+        name: Of the function that was compiled; '' of one eager op, which is a call of its own.
+        callbacks: Those of the program, whose inputs get names.
 
     Attributes:
         observers: Of its ops, in order.
@@ -44,13 +63,15 @@ class ObservedProgram:
         by_output, by_input: The ops that make and take a tensor, by its name.
     """
 
-    def __init__(self, parts: JaxParts, host: JaxHost, primitive: Any, on_values: OnValues, name: str) -> None:
+    def __init__(self, parts: JaxParts, host: JaxHost, primitive: Any, on_values: OnValues, name: str,
+                 callbacks: dict[int, Occurrence]) -> None:
         self.observers: list[OpObserver] = []
         self._parts = parts
         self._host = host
         self._primitive = primitive
         self._on_values = on_values
         self._name = name
+        self._callbacks = callbacks
         self._counts: dict[str, int] = {}
         self._effects = frozenset((parts.debugging.debug_effect,))
         self.names: dict[Any, str] = {}
@@ -76,14 +97,25 @@ class ObservedProgram:
             if equation.primitive.name in _OBSERVED_WITHIN:
                 equation = self._observe_inner(equation, name, once, outer)
             equations.append(equation)
+            self._name_inputs(equation)
             for index, variable in enumerate(equation.outvars):
                 self.names.setdefault(variable, f'{name}:{index}')
-            observing = self._observing_equation(equation, name, once, outer)
+            observing = self._observing_equation(equation, name, once, outer) if scope else None
             if observing is not None:
                 equations.append(observing)
         effects = frozenset(jaxpr.effects) | self._effects if len(equations) > len(jaxpr.eqns) or any(
             self._effects <= set(equation.effects) for equation in equations) else jaxpr.effects
         return jaxpr.replace(eqns=equations, effects=effects)
+
+    def _name_inputs(self, equation: Any) -> None:
+        """Name what a callback gets."""
+        key = id(equation.params.get('callback'))
+        occurrence = self._callbacks.get(key)
+        if occurrence is not None and not occurrence.inputs:
+            self._callbacks[key] = occurrence._replace(inputs=tuple(self._input_names(equation)))
+
+    def _input_names(self, equation: Any) -> list[str]:
+        return ['' if self.is_literal(variable) else self.names.get(variable, '') for variable in equation.invars]
 
     def _observe_inner(self, equation: Any, name: str, once: bool, outer: tuple[Any, ...]) -> Any:
         """An op with observers in the programs that it holds."""
@@ -167,8 +199,7 @@ class ObservedProgram:
         if BACKWARD in str(equation.source_info.name_stack):
             attrs['backward'] = 'True'
         return CallSite(name, op_type, 'op', self._host, stack=stack_of((*outer, equation)),
-                        inputs=['' if self.is_literal(variable) else self.names.get(variable, '')
-                                for variable in equation.invars],
+                        inputs=self._input_names(equation),
                         outputs=[f'{name}:{index}' for index in range(len(equation.outvars))], attrs=attrs, traits=traits)
 
     def _place(self, variable: Any, values: list[Any]) -> int:
@@ -189,7 +220,7 @@ class ObservedProgram:
         return isinstance(variable, self._parts.core.Literal)
 
     def _new_name(self, scope: str, op_type: str) -> str:
-        name = f'{scope}/{op_type}'
+        name = f'{scope}/{op_type}' if scope else op_type
         count = self._counts.get(name, 0)
         self._counts[name] = count + 1
         return f'{name}_{count}' if count else name

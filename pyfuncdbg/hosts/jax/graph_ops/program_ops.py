@@ -12,11 +12,12 @@ from typing import Any
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hosts.jax.graph_ops.backward_steps import add_steps
-from pyfuncdbg.hosts.jax.graph_ops.observed_program import ObservedProgram
+from pyfuncdbg.hosts.jax.graph_ops.observed_program import ObservedProgram, runs_program_code
 from pyfuncdbg.hosts.jax.graph_ops.op_observer import OpObserver, observing_primitive
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.executables import plain_name, within_jax
+from pyfuncdbg.hosts.jax.programs.occurrences import Occurrence
 from pyfuncdbg.hosts.jax.runs.dispatches import Dispatches
 
 
@@ -34,23 +35,27 @@ class ProgramOps:
         self._runs = runs
         self._primitive: Any = None
 
-    def observed(self, closed_jaxpr: Any, name: str) -> Any:
+    def observed(self, closed_jaxpr: Any, name: str, callbacks: dict[int, Occurrence]) -> Any:
         """A program that is lowered, with observers if a hook wants ops.
 
         Args:
             closed_jaxpr: The program.
             name: Of the function that it was made of.
+            callbacks: Its callbacks, whose inputs are named.
         """
         debug_info = closed_jaxpr.jaxpr.debug_info
-        if not self.on or not hooks.op or within_jax(debug_info):
+        is_own = within_jax(debug_info)
+        if not self.on or not hooks.op or (is_own and not runs_program_code(closed_jaxpr.jaxpr)):
             return closed_jaxpr
         try:
             if self._primitive is None:
                 self._primitive = observing_primitive(self._parts)
-            program = ObservedProgram(self._parts, self._host, self._primitive, self._on_values, plain_name(name))
+            program = ObservedProgram(self._parts, self._host, self._primitive, self._on_values,
+                                      '' if is_own else plain_name(name), callbacks)
             arguments, results = debug_info.arg_names or (), debug_info.result_paths or ()
             observed = program.observe(closed_jaxpr, arguments)
-            add_steps(program, self._host, closed_jaxpr, arguments, results)
+            if not is_own:
+                add_steps(program, self._host, closed_jaxpr, arguments, results)
             return observed
         except Exception as error:              # a mistake of ours: the program runs unobserved
             report_failure(f'the ops of {plain_name(name)} are not watched', error)

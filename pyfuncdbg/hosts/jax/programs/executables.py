@@ -54,7 +54,8 @@ class Executable:
         site: Of its runs' own calls.
     """
 
-    __slots__ = ('__weakref__', 'arguments', 'callbacks', 'eager', 'form', 'name', 'observers', 'results', 'site')
+    __slots__ = ('__weakref__', '_ignored_at', 'arguments', 'callbacks', 'eager', 'form', 'name', 'observers', 'results',
+                 'site')
 
     def __init__(self, name: str, callbacks: Sequence[LoweredCallback], observers: Sequence[Observing], debug_info: Any,
                  host: Host) -> None:
@@ -68,12 +69,19 @@ class Executable:
         self.observers = observers
         self.form = RunForm()
         self.site = CallSite(self.name, 'jit', 'run', host)
+        self._ignored_at: object = None
 
     @property
     def is_ignored(self) -> bool:
-        """Whether no hook is interested in its runs and calls."""
-        return not hooks.run and not self.observers and all(
+        """Whether no hook is interested in its runs and calls, as far as hooks were asked."""
+        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
+        if self._ignored_at is stamp:
+            return True
+        is_ignored = (not hooks.run or hooks.is_ignored(self.form)) and not self.observers and all(
             lowered.site is not None and hooks.is_ignored(lowered.site) for lowered in self.callbacks)
+        if is_ignored:
+            self._ignored_at = stamp
+        return is_ignored
 
     def sites(self) -> list[CallSite]:
         """The sites of its ops, as far as they are observed, and of its callbacks that were called."""

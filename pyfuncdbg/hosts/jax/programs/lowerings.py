@@ -48,6 +48,7 @@ class LoweredCallback:
         times: Number of its calls in one run; None if that depends on values, or is not known.
         devices: Number of devices that call it in one run.
         inline: Number of its calls on the thread that dispatched.
+        inputs: Names of the tensors that it gets, where they have names.
         is_searched: Whether memory was searched for its executable.
         executable: The compiled program that it is part of, once known.
         site: Where its calls are made, once there was one.
@@ -60,6 +61,7 @@ class LoweredCallback:
         'executable',
         'function',
         'inline',
+        'inputs',
         'is_searched',
         'op_type',
         'params',
@@ -69,8 +71,9 @@ class LoweredCallback:
     )
 
     def __init__(self, op_type: str, callback: Any, params: Any, stack: Sequence[Frame] = (),
-                 times: int | None = None, devices: int = 1) -> None:
+                 times: int | None = None, devices: int = 1, inputs: Sequence[str] = ()) -> None:
         self.op_type = op_type
+        self.inputs = inputs
         self.callback = callback
         self.params = params                    # stays alive, so that its id stays its own
         self.function = user_function(callback)
@@ -101,13 +104,13 @@ class LoweredCallbacks:
     """The callbacks that JAX has lowered while it is attached, and those of earlier programs that were called since.
 
     Attributes:
-        rewrite: Gives the program that is lowered, for a program and its name.
+        rewrite: Gives the program that is lowered, for a program, its name and its callbacks, whose inputs it may name.
         on_lowered: Called with each program as JAX made it, and its name; None while nothing is examined.
     """
 
     def __init__(self, parts: JaxParts) -> None:
         self._parts = parts
-        self.rewrite: Callable[[Any, str], Any] = lambda closed_jaxpr, name: closed_jaxpr
+        self.rewrite: Callable[[Any, str, dict[int, Occurrence]], Any] = lambda closed_jaxpr, *_: closed_jaxpr
         self.on_lowered: Callable[[Any, str], None] | None = None
         self._by_params: dict[int, LoweredCallback] = {}
         self._by_callback: dict[int, list[LoweredCallback]] = {}
@@ -126,7 +129,7 @@ class LoweredCallbacks:
                 self.on_lowered(closed_jaxpr, str(fun_name))
             earlier, lowering.occurrences = lowering.occurrences, find_callbacks(closed_jaxpr)
             try:
-                observed = self.rewrite(closed_jaxpr, str(fun_name))
+                observed = self.rewrite(closed_jaxpr, str(fun_name), lowering.occurrences)
                 if observed is not closed_jaxpr:
                     try:
                         return lower(observed, api_name, fun_name, *args, **settings)
@@ -206,7 +209,7 @@ class LoweredCallbacks:
             occurrence = Occurrence(None, traced_frames(getattr(ctx, 'traceback', None)))
         devices = _device_count(ctx)
         self._keep(closure, LoweredCallback(op_type, callback, closure_variable(closure, 'params'), occurrence.stack,
-                                            occurrence.times and occurrence.times * devices, devices))
+                                            occurrence.times and occurrence.times * devices, devices, occurrence.inputs))
 
     def _keep(self, closure: Any, lowered: LoweredCallback) -> None:
         """Keep a callback as long as its closure lives."""

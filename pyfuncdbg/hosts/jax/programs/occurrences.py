@@ -23,10 +23,12 @@ class Occurrence(NamedTuple):
     Attributes:
         times: Number of them in one execution; None where it depends on values, as in a loop.
         stack: The program's lines, innermost last.
+        inputs: Names of the tensors that it gets, where the program's ops have names.
     """
 
     times: int | None
     stack: tuple[Frame, ...]
+    inputs: tuple[str, ...] = ()
 
 
 def find_callbacks(jaxpr: Any) -> dict[int, Occurrence]:

@@ -1,4 +1,5 @@
 """C types of `dispatches.py`."""
+from pyfuncdbg.hooks.watched_call cimport make_call
 
 
 cdef class Dispatch:

@@ -20,6 +20,7 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks, invoke, invoke_afterwards, report_failure
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_trace
@@ -171,10 +172,10 @@ class Dispatches:
         self._post_hook.on_dispatched = on_dispatched
 
     def install(self, patches: Patches) -> None:
-        """Replace the function by which Python code dispatches, and await dispatches from C++ while a hook is installed."""
+        """Replace the function by which Python code dispatches, and await dispatches from C++, while a hook is installed."""
         kind = self._parts.execution.ExecuteReplicated
-        patches.replace(kind, '__call__', without_trace(self._replace_call(kind.__call__)))
-        patches.replace(self._parts.jit, 'impl', without_trace(self._replace_impl(self._parts.jit.impl)))
+        patches.wrap(kind, '__call__', lambda call: without_trace(self._replace_call(call)))
+        patches.wrap(self._parts.jit, 'impl', lambda impl: without_trace(self._replace_impl(impl)))
         self._post_hook.install(patches)
 
     def remove(self) -> None:
@@ -189,9 +190,13 @@ class Dispatches:
                 return original(unsafe_call, *args)
             self._post_hook.adopt_thread()
             executable = self.executables.called_as(unsafe_call)
-            if executable is None or executable.eager or executable.is_ignored:
+            if executable is None or (executable.eager and not executable.observers):
                 return original(unsafe_call, *args)
-            return self._dispatch(executable, lambda *values: original(unsafe_call, *values), args)
+            if executable.is_ignored:
+                if hooks.run:
+                    next(executable.site.counter)
+                return original(unsafe_call, *args)
+            return self._dispatch(executable, original, unsafe_call, args)
         return __call__
 
     def _replace_impl(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -213,8 +218,8 @@ class Dispatches:
             return results
         return impl
 
-    def _dispatch(self, executable: Executable, call: Callable[..., Any], args: Sequence[Any]) -> Any:
-        dispatch = self._begin(executable)
+    def _dispatch(self, executable: Executable, original: Callable[..., Any], unsafe_call: Any, args: Sequence[Any]) -> Any:
+        dispatch = self._begin(executable) if not executable.eager else Dispatch(executable, self.eager_runs.of_thread())
         thread = self.thread
         thread.count += 1
         active = thread.active
@@ -222,7 +227,7 @@ class Dispatches:
         with self._lock:                        # XLA's threads may call before this one goes on
             self._waiting(executable).append(dispatch)
         try:
-            results = self._invoke_run(executable, call, dispatch.run, args) if hooks.run else call(*args)
+            results = self._make_run(executable, original, dispatch.run, unsafe_call, args)
         except BaseException:
             dispatch.expect((), self._array)
             raise
@@ -231,12 +236,19 @@ class Dispatches:
         dispatch.expect(results, self._array)
         return results
 
-    @staticmethod
-    def _invoke_run(executable: Executable, call: Callable[..., Any], run: Run, args: Sequence[Any]) -> Any:
-        """Make a run's own call. Constants of the program come before its arguments, and are not shown."""
-        named = _named(args, executable.arguments)
-        first = args[:len(args) - len(named)]
-        return invoke(executable.site, lambda *values: call(*first, *values), run, named)
+    def _make_run(self, executable: Executable, original: Callable[..., Any], run: Run, unsafe_call: Any,
+                  args: Sequence[Any]) -> Any:
+        """Make a run's own call, if a hook sees runs."""
+        if not hooks.run or executable.eager:
+            return original(unsafe_call, *args)
+        named, watcher = _named(args, executable.arguments), hooks.fast_watcher['run']
+        if watcher is not None:
+            results = make_call(executable.site, run, named, self.thread.native_id, watcher, None, original,
+                                (unsafe_call, *args))
+            if results is not NotImplemented:
+                return results
+        first = args[:len(args) - len(named)]       # constants of the program, which are not shown
+        return invoke(executable.site, lambda *values: original(unsafe_call, *first, *values), run, named)
 
     def _begin(self, executable: Executable | None, label: str = '') -> Dispatch:
         run = Run(label or (executable.name if executable is not None else 'jit'), self._host, perf_counter_ns(),
