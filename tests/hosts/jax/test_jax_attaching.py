@@ -66,7 +66,7 @@ def test_everything_is_as_before_after_detaching(jax: Any) -> None:
     hook = Seen()
     hook.kinds = frozenset(('python', 'op'))
     attachment = pyfuncdbg.attach('jax')
-    for is_watched in False, True, False:       # what each dispatch by Python code passes is JAX's own while no hook is there
+    for is_watched in False, True, False:       # no hook: a dispatch by Python passes what is of JAX alone
         assert all((getattr(owner, name) is not old) is (is_watched or (owner, name) not in only_watched)
                    for (owner, name), old in zip(places, before, strict=True))
         (hooks.remove if is_watched else hooks.add)(hook)

@@ -80,7 +80,8 @@ class CallbackSites:
         if isinstance(layout, FlatArguments):
             attrs['_arguments'] = layout
         site = CallSite(name, op_type, 'python', self._host, function=function, stack=stack, outputs=(f'{name}:0',),
-                        inputs=layout.names if layout is not None else _input_names(tensors, parameters(function)), attrs=attrs, same_as=earlier, traits=_TRAITS)
+                        inputs=layout.names if layout is not None else _input_names(tensors, parameters(function)),
+                        attrs=attrs, same_as=earlier, traits=_TRAITS)
         self._by_place.setdefault(place, site)
         return site
 
@@ -109,7 +110,8 @@ class CallbackSites:
 
 def _input_names(tensors: Sequence[str], parameters: Sequence[str]) -> list[str]:
     """Names of inputs: of the tensors where those have names, else of the parameters that get them."""
-    return [tensor or parameter for tensor, parameter in zip_longest(tensors, parameters[:len(tensors) or None], fillvalue='')]
+    named = parameters[:len(tensors) or None]
+    return [tensor or parameter for tensor, parameter in zip_longest(tensors, named, fillvalue='')]
 
 
 def name_of(function: Any) -> str:
