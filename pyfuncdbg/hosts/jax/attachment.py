@@ -25,7 +25,7 @@ from pyfuncdbg.hosts.jax.graph_ops.eager_ops import EagerOps
 from pyfuncdbg.hosts.jax.graph_ops.op_names import named_primitive
 from pyfuncdbg.hosts.jax.graph_ops.program_ops import ProgramOps
 from pyfuncdbg.hosts.jax.host import JaxHost
-from pyfuncdbg.hosts.jax.jax_parts import parts
+from pyfuncdbg.hosts.jax.jax_parts import JaxParts, parts
 from pyfuncdbg.hosts.jax.programs.executables import Executables
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallbacks
 from pyfuncdbg.hosts.jax.runs.collective_limit import CollectiveLimit
@@ -59,11 +59,7 @@ class JaxAttachment:
         self._breakpoints = TracedBreakpoints(jax_parts)
         self._patches, self._op_patches, self._lock = Patches(), Patches(), new_lock()
         self._end_subscription: Callable[[], None] = lambda: None
-        self._examination = JaxExamination(jax_parts.version, self._lowered) if examine else None
-        if self._examination is not None:
-            self._lowered.on_lowered = self._examination.on_lowered
-            errors.on_surfaced = self._examination.on_surfaced
-            self._runs.examine(self._examination.on_called)
+        self._examination = self._examine(jax_parts, errors) if examine else None
         try:
             errors.install(self._patches)
             self._lowered.install(self._patches)
@@ -85,6 +81,14 @@ class JaxAttachment:
         except BaseException:
             undo(self._end_subscription, self._runs.remove, self._op_patches.restore, self._patches.restore)
             raise
+
+    def _examine(self, jax_parts: JaxParts, errors: CallbackErrors) -> JaxExamination:
+        """Make an examination that will see what JAX does."""
+        examination = JaxExamination(jax_parts.version, self._lowered)
+        self._lowered.on_lowered = examination.on_lowered
+        errors.on_surfaced = examination.on_surfaced
+        self._runs.examine(examination.on_called)
+        return examination
 
     def _follow_hooks(self) -> None:
         """Have JAX's own functions where no hook asks for ours: of a dispatch by Python code of JAX they take 5 µs."""

@@ -29,6 +29,7 @@ from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.executables import Executable, Executables, Observing
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
 from pyfuncdbg.hosts.jax.runs.post_hook import PostHook
+from pyfuncdbg.hosts.jax.runs.traced_arguments import traced_arguments
 
 _MOST_OPEN, _MOST_DROPPED = 1 << 12, 32
 _HELD = 1 << 10
@@ -283,7 +284,7 @@ class Dispatches:
                     return
             if self.thread.unfinished is not None or any(not candidate.is_ignored for candidate in candidates):
                 leaves = self._parts.tree.tree_leaves
-                self._end_dispatch(candidates, leaves(_traced_arguments(function, args, settings)), leaves(results))
+                self._end_dispatch(candidates, leaves(traced_arguments(function, args, settings)), leaves(results))
         except RunAborted:
             raise
         except Exception as error:              # of a container of the program's, which JAX has flattened before
@@ -385,17 +386,6 @@ class Dispatches:
 def _named(args: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """The last of the arguments, as many as have names; none where there are fewer: which is which is not known then."""
     return list(args[len(args) - len(names):]) if names and len(args) >= len(names) else []
-
-
-def _traced_arguments(function: Any, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-    """The arguments of a call of a `jit` function without the static ones, which are no inputs of its program."""
-    info = getattr(function, '_jit_info', None)
-    numbers, names = getattr(info, 'static_argnums', None) or (), getattr(info, 'static_argnames', None) or ()
-    if not numbers and not names:
-        return args, settings
-    static = {number % len(args) if -len(args) <= number < len(args) else number for number in numbers} if args else set()
-    return ([value for place, value in enumerate(args) if place not in static],
-            {name: value for name, value in settings.items() if name not in names})
 
 
 def dispatching_frame(closure: FrameType) -> FrameType | None:
