@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hosts.jax.jax_program import record, run
+from hosts.jax.jax_program import RELEASE, record, run
 from seen_calls import Seen
 
 import pyfuncdbg
@@ -56,13 +56,14 @@ def test_everything_is_as_before_after_detaching(jax: Any) -> None:
     from jax._src import callback, debugging, pjit
     from jax._src.debugger import core
     from jax._src.interpreters import pxla
+    jit = pjit.jit_p if RELEASE >= (0, 7) else pjit.pjit_p
     places = [(callback._FlatCallback, '__call__'), (callback, 'emit_python_callback'), (debugging.debug_callback_p, 'impl'),
               (pxla.ExecuteReplicated, '__call__'), (pxla, 'lower_sharding_computation'), (pjit, '_get_fastpath_data'),
-              (pjit, '_pjit_call_impl_python'), (pjit.jit_p, 'impl'),
+              (pjit, '_pjit_call_impl_python'), (jit, 'impl'),
               (pxla.UnloadedMeshExecutable, 'build_unsafe_call'), (jax.errors.JaxRuntimeError, '__init__')]
     before = [getattr(owner, name) for owner, name in places]
     debuggers = dict(core._debugger_registry)
-    only_watched = {(pxla.ExecuteReplicated, '__call__'), (pjit, '_pjit_call_impl_python'), (pjit.jit_p, 'impl')}
+    only_watched = {(pxla.ExecuteReplicated, '__call__'), (pjit, '_pjit_call_impl_python'), (jit, 'impl')}
     hook = Seen()
     hook.kinds = frozenset(('python', 'op'))
     attachment = pyfuncdbg.attach('jax')

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,12 @@ import numpy as np
 import pytest
 from hosts.jax.jax_program import PROGRAMS, record
 
+import pyfuncdbg
 from pyfuncdbg.hooks.value_placeholders import LaterSummary
+from pyfuncdbg.hosts.jax import array_values, device_statistics
 from pyfuncdbg.hosts.jax.device_statistics import DeviceStatistics
+from pyfuncdbg.observers.record.log import back_pressure, blob_store
+from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of, stats_of_summary
 
@@ -167,3 +173,56 @@ def test_an_array_deleted_before_its_statistics_are_made_has_none(jax: Any) -> N
     summary = DeviceStatistics().summary(array, counted=True)
     array.delete()
     assert isinstance(summary, LaterSummary) and summary.counted() is None
+
+
+def slow_statistics(monkeypatch: pytest.MonkeyPatch, wait: Callable[[], object]) -> None:
+    """All arrays are far, and the first statistics of a type take their time."""
+    def without_buffer(array: Any) -> Any:
+        raise BufferError
+    dispatch = DeviceStatistics._dispatch
+
+    def compiled_slowly(self: Any, array: Any) -> Any:
+        wait()
+        return dispatch(self, array)
+    monkeypatch.setattr(device_statistics, 'NEAR', 'none')
+    monkeypatch.setattr(array_values, '_view', without_buffer)
+    monkeypatch.setattr(back_pressure, 'PATIENCE', .3)
+    monkeypatch.setattr(DeviceStatistics, '_dispatch', compiled_slowly)
+
+
+def record_three_calls(jax: Any, path: Path) -> None:
+    double = jax.custom_vjp(lambda v: v * 2)
+    double.defvjp(lambda v: (double(v), None), lambda _, g: (g * 2,))
+    value = jax.device_put(np.ones(17, np.float32))
+    with pyfuncdbg.attach('jax'), Recorder(path, full_limit=0):
+        for _ in range(3):
+            double(value)
+
+
+def test_no_call_is_lost_while_statistics_are_compiled(jax: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                       capfd: pytest.CaptureFixture[str]) -> None:
+    """That is no stall of the writer, though it takes longer than one."""
+    slow_statistics(monkeypatch, lambda: time.sleep(2.5))
+    record_three_calls(jax, tmp_path / 't.pfd')
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        sums = [call.inputs[0].stats and call.inputs[0].stats.pos for call in trace.calls(kind='python')]
+        assert sums == [17] * 3 and trace.info().complete
+    assert capfd.readouterr().err == ''
+
+
+def test_calls_that_a_hanging_device_keeps_back_are_counted(jax: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                            capfd: pytest.CaptureFixture[str]) -> None:
+    goes_on = threading.Event()
+
+    def hang() -> None:
+        goes_on.wait(60)
+        raise RuntimeError('no device')         # after this test
+    slow_statistics(monkeypatch, hang)
+    monkeypatch.setattr(blob_store, 'LONGEST_WAIT', .5)
+    try:
+        record_three_calls(jax, tmp_path / 't.pfd')
+        assert 'the last 3 calls are not in the trace' in capfd.readouterr().err
+        with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+            assert trace.count() == 0 and not trace.info().complete
+    finally:
+        goes_on.set()

@@ -206,3 +206,39 @@ def test_one_large_call_does_not_make_all_large() -> None:
     site = SimpleNamespace(name='f', op_type='pure_callback', host='jax')
     evidence: Any = SimpleNamespace(spots=[Spot(Place('train.py', 3), [site], calls, 100, 0, 1.0)])  # type: ignore[list-item]
     assert list(find_large_copies(evidence)) == []
+
+
+READS = """
+import time
+import jax, jax.numpy as jnp, numpy as np
+own_copy = type(jnp.ones(1))._single_device_array_to_np_array_did_copy
+def copied(array):                              # as of an array in the memory of a GPU
+    time.sleep(.02 if array.size == 1 else 0)
+    return np.array(own_copy(array)[0]), True
+def on_gpu(array):
+    type(array)._single_device_array_to_np_array_did_copy = copied
+    return array
+jax.block_until_ready(jnp.ones((1024, 1024)))
+for k in range(12):
+    total = on_gpu(jnp.full((1024, 1024), k)).__array__().sum()     # np.asarray on a GPU
+    loss = float(jnp.float32(k) + 1)
+    few = jnp.arange(3.).tolist()
+    if k < 3:
+        rare = jnp.full((1024, 1024), 2.).tolist()
+type(jnp.ones(1))._single_device_array_to_np_array_did_copy = own_copy
+for k in range(12):
+    total = np.asarray(jnp.full((1024, 1024), k)).sum() + jnp.full((1024, 1024), k).item(0)
+print('end')
+"""
+
+
+def test_lines_that_copy_to_the_host_in_a_loop(tmp_path: Path) -> None:
+    (tmp_path / 'reads.py').write_text(READS)
+    done = run(tmp_path, '-m', 'pyfuncdbg', 'doctor', '--record', 'it.pfd', 'reads.py')
+    with pyfuncdbg.load(tmp_path / 'it.pfd') as trace:
+        found = {(finding.kind, finding.place.line): finding for finding in diagnose(trace, doctors()).findings}
+    assert set(found) == {('host copies', 13), ('waits', 14)}, done.stdout + done.stderr
+    figures = found['host copies', 13].figures
+    assert (figures['reads'], figures['bytes']) == (12, 12 * 4 * 1024 * 1024)
+    assert '48 MiB in 12 reads' in found['host copies', 13].what
+    assert found['waits', 14].figures['reads'] == 12 and found['waits', 14].figures['seconds'] > .2

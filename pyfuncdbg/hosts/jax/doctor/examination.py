@@ -11,6 +11,7 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_trace
 from pyfuncdbg.hosts.jax.doctor.callback_calls import callback_calls, dead_callbacks, recomputed_callbacks
 from pyfuncdbg.hosts.jax.doctor.compilations import Compilations
+from pyfuncdbg.hosts.jax.doctor.host_reads import HostReads
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallbacks
 
@@ -30,10 +31,11 @@ class JaxExamination:
         self._dead: Counter[tuple[str, int, str, str]] = Counter()
         self._repeated: dict[tuple[str, int, str, str], int] = {}
         self._compilations = Compilations()
+        self._reads = HostReads()
         self._error_types: dict[tuple[str, int, str], set[str]] = {}
 
     def install(self, patches: Patches, parts: JaxParts) -> None:
-        """Replace the execution of a traced function by the op `jit`, as under `jax.vmap`: C++ calls no hook then."""
+        """Replace the execution of a traced function by the op `jit` (as under `jax.vmap`: C++ calls no hook), and reads."""
         original = parts.jit.impl
 
         def impl(*args: Any, **settings: Any) -> Any:
@@ -41,6 +43,7 @@ class JaxExamination:
                 self._compilations.on_executed(settings.get('jaxpr'))
             return original(*args, **settings)
         patches.replace(parts.jit, 'impl', without_trace(impl))
+        self._reads.install(patches, parts.array.ArrayImpl)
 
     def on_lowered(self, closed_jaxpr: Any, name: str) -> None:
         """JAX compiles a program."""
@@ -75,6 +78,7 @@ class JaxExamination:
             dead, repeated = dict(self._dead), dict(self._repeated)
             error_types, retraced = dict(self._error_types), list(self._compilations.facts())
         yield from retraced
+        yield from self._reads.facts()
         for (filename, line, function, program), count in dead.items():
             yield Fact('jax dead', 0, filename, line, {'function': function, 'program': program, 'count': count})
         for (filename, line, function, program), times in repeated.items():

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pyfuncdbg.hooks.diagnosis import Evidence, Finding, TensorView
 
 _LEAST_SECONDS = 0.1
+_OFTEN = 10
+"""Reads at a line from which on it is one of a loop."""
 _LARGE, _LEAST_COPIED = 1 << 20, 32 << 20
 _MIB = 1 << 20
 _FEW = 4
@@ -90,6 +92,25 @@ def find_large_copies(evidence: Evidence) -> Iterator[Finding]:
                     f'{spot.count} calls')
             yield Finding('copies', spot.title, spot.place, what, {'calls': spot.count, 'most in a call, bytes': max(sizes)},
                           '', 'pass what the function needs: reduce or slice in JAX before the callback')
+
+
+def find_host_reads(evidence: Evidence) -> Iterator[Finding]:
+    """Lines that read arrays of a device again and again: they copy large ones, or wait for what is not computed."""
+    for fact in evidence.facts_of_kind('jax reads'):
+        count, seconds, nbytes = fact.number('copies'), fact.number('milliseconds') / 1000, fact.number('bytes')
+        if count < _OFTEN:
+            continue
+        figures = {'reads': count, 'bytes': nbytes, 'seconds': round(seconds, 3)}
+        if fact.number('largest') >= _LARGE and nbytes >= _LEAST_COPIED:
+            what = (f'Arrays of up to {fact.number("largest") / _MIB:.1f} MiB are copied from a device here, '
+                    f'{nbytes / _MIB:,.0f} MiB in {count:,} reads, which took {seconds:.2f} s')
+            yield Finding('host copies', 'reads', fact.place, what, figures, '',
+                          'reduce or slice in JAX first, and read what is left; or read it once in many steps')
+        elif seconds >= _LEAST_SECONDS:
+            what = (f'{count:,} reads of arrays of a device took {seconds:.2f} s here: each waits until its array is '
+                    f'computed, and the next step is not dispatched meanwhile')
+            yield Finding('waits', 'reads', fact.place, what, figures, '',
+                          'keep the arrays, and read them once in many steps; or begin with x.copy_to_host_async()')
 
 
 def _size(tensor: TensorView) -> int:

@@ -52,9 +52,10 @@ class Executable:
         observers: Of its ops.
         form: Of its runs.
         site: Of its runs' own calls.
+        ignored_at: Stamp of hooks at which `is_ignored` was found last: as long as it is theirs, it is.
     """
 
-    __slots__ = ('__weakref__', '_ignored_at', 'arguments', 'callbacks', 'eager', 'form', 'name', 'observers', 'results',
+    __slots__ = ('__weakref__', 'arguments', 'callbacks', 'eager', 'form', 'ignored_at', 'name', 'observers', 'results',
                  'site')
 
     def __init__(self, name: str, callbacks: Sequence[LoweredCallback], observers: Sequence[Observing], debug_info: Any,
@@ -69,18 +70,18 @@ class Executable:
         self.observers = observers
         self.form = RunForm()
         self.site = CallSite(self.name, 'jit', 'run', host)
-        self._ignored_at: object = None
+        self.ignored_at: object = None
 
     @property
     def is_ignored(self) -> bool:
         """Whether no hook is interested in its runs and calls, as far as hooks were asked."""
         stamp = hooks.stamp                     # read first: what changes meanwhile makes another
-        if self._ignored_at is stamp:
+        if self.ignored_at is stamp:
             return True
         is_ignored = (not hooks.run or hooks.is_ignored(self.form)) and not self.observers and all(
             lowered.site is not None and hooks.is_ignored(lowered.site) for lowered in self.callbacks)
         if is_ignored:
-            self._ignored_at = stamp
+            self.ignored_at = stamp
         return is_ignored
 
     def sites(self) -> list[CallSite]:
@@ -93,6 +94,8 @@ class Executables:
     """The compiled programs that call Python, by JAX's objects.
 
     Attributes:
+        by_call: By id of JAX's object that dispatches one: it, and the executable; None where that calls no function of the
+            program.
         by_function: By id of a function that C++ dispatches without Python, or of a traced one: it, and its programs.
     """
 
@@ -100,7 +103,7 @@ class Executables:
         self._parts = parts
         self._host = host
         self._lowered = lowered
-        self._by_call: weakref.WeakKeyDictionary[Any, Executable | None] = weakref.WeakKeyDictionary()
+        self.by_call: dict[int, tuple[weakref.ref[Any], Executable | None]] = {}
         self._by_observer: weakref.WeakKeyDictionary[Observing, Executable] = weakref.WeakKeyDictionary()
         self.by_function: dict[int, tuple[weakref.ref[Any], list[Executable]]] = {}
 
@@ -112,7 +115,7 @@ class Executables:
         def build_unsafe_call(compiled: Any) -> Any:
             unsafe_call = build(compiled)
             if compiled.host_callbacks:
-                self._by_call[unsafe_call] = self._describe(compiled)
+                self._note(unsafe_call, self._describe(compiled))
             return unsafe_call
 
         def _get_fastpath_data(executable: Any, *args: Any, **settings: Any) -> Any:
@@ -127,16 +130,22 @@ class Executables:
 
     def forget(self) -> None:
         """Forget all of them."""
-        self._by_call.clear()
+        self.by_call.clear()
         self.by_function.clear()
 
     def called_as(self, unsafe_call: Any) -> Executable | None:
         """The executable behind JAX's object that dispatches it; None if it calls no function of the program."""
-        try:
-            return self._by_call[unsafe_call]
-        except KeyError:
+        entry = self.by_call.get(id(unsafe_call))
+        if entry is None:
             self._find_earlier()
-            return self._by_call.setdefault(unsafe_call, None)
+            entry = self.by_call.get(id(unsafe_call)) or self._note(unsafe_call, None)
+        return entry[1]
+
+    def _note(self, unsafe_call: Any, executable: Executable | None) -> tuple[weakref.ref[Any], Executable | None]:
+        """Note the executable of an object of JAX's, as long as that lives."""
+        key = id(unsafe_call)
+        entry = self.by_call[key] = weakref.ref(unsafe_call, lambda _: self.by_call.pop(key, None)), executable
+        return entry
 
     def compiled_from(self, function: Any) -> Sequence[Executable]:
         """The executables of a function, or a traced one, that C++ dispatches without Python."""
@@ -176,8 +185,8 @@ class Executables:
         for mesh_executable in find_objects(self._parts.execution.MeshExecutable):
             unsafe_call = mesh_executable._unsafe_call
             compiled = getattr(mesh_executable.build_unsafe_call, '__self__', None)
-            if unsafe_call is not None and unsafe_call not in self._by_call and getattr(compiled, 'host_callbacks', None):
-                self._by_call[unsafe_call] = self._describe(compiled)
+            if unsafe_call is not None and id(unsafe_call) not in self.by_call and getattr(compiled, 'host_callbacks', None):
+                self._note(unsafe_call, self._describe(compiled))
 
     def _link(self, function: Any, unsafe_call: Any) -> None:
         """Note that calls of a function, or of a traced one, dispatch an executable from C++."""

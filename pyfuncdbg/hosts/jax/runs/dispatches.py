@@ -110,7 +110,7 @@ class Dispatch:
 
 
 class _Thread(threading.local):
-    """Dispatches of one thread: those in progress, one from C++ that has called, and how many Python made.
+    """Dispatches of one thread: those in progress, one from C++ that has called, how many Python made; is its hook ours.
 
     While a function is called that one is none here: the function may dispatch others.
     """
@@ -119,6 +119,7 @@ class _Thread(threading.local):
         self.active: list[Dispatch] = []
         self.unfinished: Dispatch | None = None
         self.count = 0
+        self.is_adopted = False
         self.native_id = threading.get_native_id()      # a system call, so once a thread
 
 
@@ -189,11 +190,13 @@ class Dispatches:
         def __call__(unsafe_call: Any, *args: Any) -> Any:  # noqa: N807
             if not unsafe_call.has_host_callbacks or not (hooks.python or hooks.run or hooks.op):
                 return original(unsafe_call, *args)
-            self._post_hook.adopt_thread()
-            executable = self.executables.called_as(unsafe_call)
+            if not self.thread.is_adopted:
+                self.thread.is_adopted = self._post_hook.adopt_thread()
+            entry = self.executables.by_call.get(id(unsafe_call))
+            executable = entry[1] if entry is not None else self.executables.called_as(unsafe_call)
             if executable is None or (executable.eager and not executable.observers):
                 return original(unsafe_call, *args)
-            if executable.is_ignored:
+            if executable.ignored_at is hooks.stamp or executable.is_ignored:
                 if hooks.run:
                     next(executable.site.counter)
                 return original(unsafe_call, *args)
@@ -205,8 +208,9 @@ class Dispatches:
         def impl(*args: Any, **settings: Any) -> Any:
             if not (hooks.python or hooks.run or hooks.op):
                 return original(*args, **settings)
-            self._post_hook.adopt_thread()
             thread = self.thread
+            if not thread.is_adopted:
+                thread.is_adopted = self._post_hook.adopt_thread()
             count, outer, thread.unfinished = thread.count, thread.unfinished, None
             try:
                 results = original(*args, **settings)

@@ -74,13 +74,18 @@ class PostHook:
         self._follow()
         self.adopt_thread()
 
-    def adopt_thread(self) -> None:
-        """Let this thread follow our hook, though JAX has set one for it before the attachment: mostly none, by `vmap`."""
+    def adopt_thread(self) -> bool:
+        """Let this thread follow our hook, though JAX has set one for it before the attachment: mostly none, by `vmap`.
+
+        Returns:
+            Whether it does so from now on.
+        """
         if self._is_set and self._setting is not None and not self._thread.is_adopted:
             self._thread.is_adopted = True
             hook = self._setting.get_local()
             if hook is not self._unset and not self._thread.is_set:
                 self.set_local(hook)
+        return self._thread.is_adopted
 
     def _follow(self) -> None:
         """Set what the moment asks for: nothing of ours is between where there is no other hook."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,6 +35,8 @@ _LITTLE = sys.byteorder == 'little'
 _MOST_KEYS = 200_000
 _MOST_SUMMARIES = 4096
 _ATTEMPTS = 3
+LONGEST_WAIT = 60.0
+"""Seconds for which a device may make the statistics of one tensor, and the writer has not stalled."""
 
 
 class BlobStore:
@@ -44,11 +47,10 @@ class BlobStore:
         add: Takes the pieces of a blob record.
 
     Attributes:
-        awaited: How many statistics were waited for that a device makes.
         missed: Tensors, and their bytes, that had no room since `count_missed`.
     """
 
-    __slots__ = ('_add', '_ledger', '_seen_once', '_stored', '_summaries', 'awaited', 'missed')
+    __slots__ = ('_add', '_awaited', '_began', '_ledger', '_seen_once', '_stored', '_summaries', 'missed')
 
     def __init__(self, ledger: Ledger, add: Callable[[list[Any]], None]) -> None:
         self._ledger = ledger
@@ -56,8 +58,19 @@ class BlobStore:
         self._stored: set[bytes] = set()
         self._seen_once: set[bytes] = set()
         self._summaries: dict[Any, Stats | None] = {}
-        self.awaited = 0
+        self._awaited = 0
+        self._began: float | None = None
         self.missed = {'tensors': 0, 'bytes': 0}
+
+    @property
+    def awaited(self) -> int:
+        """A number that grows with each wait for statistics that a device makes, and while one lasts: compiling takes long.
+
+        Not while one lasts longer than `LONGEST_WAIT`.
+        """
+        began = self._began                     # read once: another thread waits
+        lasts = min(time.monotonic() - began, LONGEST_WAIT) if began is not None else 0
+        return self._awaited + int(10 * lasts)
 
     def count_missed(self) -> dict[str, int]:
         """Count the tensors that had no room since the last call.
@@ -230,8 +243,11 @@ class BlobStore:
 
     def _await(self, later: LaterSummary) -> Stats | None:
         """The statistics that a device makes; None where it has failed to."""
-        counted = later.counted()
-        self.awaited += 1
+        self._began = time.monotonic()
+        try:
+            counted = later.counted()
+        finally:
+            self._awaited, self._began = self.awaited + 1, None
         return stats_of_summary(counted) if counted is not None else None
 
     def _summary(self, array: np.ndarray, data: Any) -> Stats | None:

@@ -41,6 +41,16 @@ class Notices:
         if self._claim(_ENDED):
             say(f'{folder}: {why}. Recording stops, the program continues.')
 
+    def left_out(self, folder: Path, calls: int) -> None:
+        """Tell the user that the recording has ended before all was written: a disk or a device does not go on.
+
+        Args:
+            folder: The trace.
+            calls: How many calls waited.
+        """
+        say(f'{folder}: the last {calls:,} calls are not in the trace: the disk, or a device that makes statistics, did not '
+            "go on. 'info' says that the trace is not closed.")
+
     def _claim(self, place: int) -> bool:
         # Two processes that look within the same microsecond both tell; no lock is worth that.
         if self._shown[place]:

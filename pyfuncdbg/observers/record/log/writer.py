@@ -65,6 +65,7 @@ class Writer:
         self._lock = new_rlock()
         self._busy = False
         """Some thread is writing."""
+        self._calls_at_work = 0
         self._worker: BareThread | None = None
         self._output_lengths: dict[int, int] = {}
         self._segment = 0
@@ -97,6 +98,9 @@ class Writer:
         self.end_thread()
         self.flush(everything=True)
         self._run_exclusively(self._finish, despite_stall=True)
+        if not self.failed:                     # another thread is in the middle of a batch, and nothing goes behind that
+            waiting = self._calls_at_work + len(self._backlog.rows) + sum(len(ops.batch) for ops in list(self._backlog.ops))
+            self._notices.left_out(self.folder, waiting)
         self._run_exclusively(self._journal.close)
 
     def abandon(self) -> None:
@@ -201,6 +205,7 @@ class Writer:
         while True:
             count = min(left, self._batch_size())
             batch: list[QueuedCall] = []
+            self._calls_at_work = count
             try:
                 for _ in range(min(count, len(rows))):
                     batch.append(rows.popleft())
@@ -209,6 +214,7 @@ class Writer:
             except BaseException:               # of a signal handler of the program; or they are counted by `_fail`
                 rows.extendleft(reversed(batch))
                 raise
+            self._calls_at_work = 0
             self._give_back(batch, lost)
             backlog.pressure.report_written()
             left -= len(batch)
@@ -232,12 +238,14 @@ class Writer:
             try:
                 while left > 0 and backlog.ops and (not batch or (size < largest and rows < MOST_ROWS)):
                     batch.append(backlog.ops.popleft())
+                    self._calls_at_work += len(batch[-1].batch)
                     left, size, rows = left - 1, size + batch[-1].charge, rows + len(batch[-1].batch)
                 self._announce()
                 lost = self._journal.write_ops(batch)
             except BaseException:               # as of `_drain`
                 backlog.ops.extendleft(reversed(batch))
                 raise
+            self._calls_at_work = 0
             backlog.losses.add(lost)
             for ops in batch:
                 release_ops(ops, snapshots)
