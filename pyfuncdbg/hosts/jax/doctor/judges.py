@@ -100,7 +100,7 @@ def find_host_reads(evidence: Evidence) -> Iterator[Finding]:
         count, seconds, nbytes = fact.number('copies'), fact.number('milliseconds') / 1000, fact.number('bytes')
         if count < _OFTEN:
             continue
-        figures = {'reads': count, 'bytes': nbytes, 'seconds': round(seconds, 3)}
+        figures: dict[str, int | float | str] = {'reads': count, 'bytes': nbytes, 'seconds': round(seconds, 3)}
         if fact.number('largest') >= _LARGE and nbytes >= _LEAST_COPIED:
             what = (f'Arrays of up to {fact.number("largest") / _MIB:.1f} MiB are copied from a device here, '
                     f'{nbytes / _MIB:,.0f} MiB in {count:,} reads, which took {seconds:.2f} s')
