@@ -1,4 +1,4 @@
-"""Reads of arrays of a device by the program, by line: what is copied to the host, and for how long it waits.
+"""Reads of device arrays by the program, by line: bytes copied, seconds waited.
 
 For `pyfuncdbg doctor` only: JAX's property is its own otherwise. On the thread that reads. An array on the CPU is read where
 it is, and counts not.

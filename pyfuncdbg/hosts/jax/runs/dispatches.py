@@ -110,9 +110,9 @@ class Dispatch:
 
 
 class _Thread(threading.local):
-    """Dispatches of one thread: those in progress, one from C++ that has called, how many Python made; is its hook ours.
+    """Dispatches of one thread: those in progress, one from C++ that has called, how many Python made.
 
-    While a function is called that one is none here: the function may dispatch others.
+    While a function is called that one is none here: it may dispatch others. `is_adopted`: its post hook is ours.
     """
 
     def __init__(self) -> None:
