@@ -82,7 +82,7 @@ time.sleep(2)
 
 
 def test_a_forked_child_stops_too(tmp_path) -> None:
-    """It waits until its parent does not need the terminal, then has an inspector of its own."""
+    """It is asked about in the inspector of its parent, one after the other."""
     source = '''
 import os
 train_now = lambda name: print(name, v1.Session(graph=graph).run(c, {a: np.ones(3)}))
@@ -95,9 +95,11 @@ if child == 0:
 print('exit', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 '''
     with Terminal(tmp_path, source) as terminal:
-        for _ in range(3):
-            terminal.stopped('norm')
-            terminal.leave('c')
+        terminal.stopped('norm')
+        terminal.leave('c')
+        for _ in range(2):
+            terminal.stopped(r'norm\[1\]')
+            terminal.key('c')
         screen = terminal.end()
         assert terminal.code == 0 and terminal.restored()
         assert 'exit 7' in screen and re.search(r'child \[0. 0. 0.\]', screen) and re.search(r'parent \[0. 0. 0.\]', screen)
