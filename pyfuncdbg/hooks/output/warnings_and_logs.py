@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.output.output import Place
 from pyfuncdbg.hooks.output.output_owner import add_output, muted_owner, output_owner
 from pyfuncdbg.hooks.source_map import frame_behind_relays, place
+from pyfuncdbg.hooks.stand_in_frames import name_program_file
 
 
 def install() -> Callable[[], None]:
@@ -57,6 +58,7 @@ def _watch_warnings() -> Callable[[], None]:
         if call is None:
             previous(message)
             return
+        name_program_file(message)
         _note_warning(call, message)
         if not _shown_by_default(module):
             previous(message)

@@ -31,6 +31,16 @@ def drop_later_added_frames(handler: FrameType) -> None:
         await_exception(outer.f_back, drop)
 
 
+def replaced_caller(handler: FrameType) -> FrameType | None:
+    """The frame that has called a function which came to our mode.
+
+    Args:
+        handler: The frame that has called our mode: this one, or that of PyTorch's handler for a function in Python.
+    """
+    outer = handler.f_back
+    return outer.f_back if handler.f_code.co_name == _HANDLER and outer is not None else handler
+
+
 def without_added_frames(traceback: TracebackType | None) -> TracebackType | None:
     """A traceback, which is changed in place, as it is without hooks."""
     first = without_own_frames(traceback)

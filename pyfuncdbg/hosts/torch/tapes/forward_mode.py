@@ -13,8 +13,9 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import hooks, report_failure
+from pyfuncdbg.hooks.stand_in_frames import call_behind
 from pyfuncdbg.hosts.interception.program_line import NOWHERE, program_line
-from pyfuncdbg.hosts.torch.mode_frames import drop_later_added_frames, frames_within_op
+from pyfuncdbg.hosts.torch.mode_frames import drop_later_added_frames, frames_within_op, replaced_caller
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.tapes.forward_notes import READING, WAYS, ForwardNotes, GradientLoss
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
@@ -27,6 +28,8 @@ _IGNORED = frozenset(('__get__', '__set__', '__repr__', '__format__', '__len__',
                       'backward', 'grad', 'zeros_like', 'ones_like', 'empty_like', 'requires_grad_', 'zero_', 'retain_grad',
                       'stride', 'is_contiguous', 'is_floating_point', 'register_hook', 'register_post_accumulate_grad_hook'))
 """Functions that lose no gradient, or none of an element."""
+_LEVELS = {FunctionType: 3}
+"""Frames around a call that a warning in it may name: in PyTorch's functions in Python up to the third, in C the first."""
 
 
 class _Thread(threading.local):
@@ -98,19 +101,23 @@ class ForwardMode:
             modes._push_mode(mode)
 
     def paused(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that calls another one without our mode, which else would leave frames in its exceptions."""
+        """A function that calls another one without our mode, which else would leave frames in its exceptions.
+
+        It is to be called by the replacement of that function.
+        """
         size, modes, kind = self._stack_size, self._parts.modes, self._kind
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            caller = sys._getframe(2)
             if size() != 1:
-                return function(*args, **kwargs)
+                return call_behind(caller, 1, function, args, kwargs)
             mode = modes._pop_mode()
             if type(mode) is not kind:
                 modes._push_mode(mode)
-                return function(*args, **kwargs)
+                return call_behind(caller, 1, function, args, kwargs)
             mode.depth += 1
             try:
-                return function(*args, **kwargs)
+                return call_behind(caller, 1, function, args, kwargs)
             finally:
                 mode.depth -= 1
                 if self.on:                     # else detached meanwhile
@@ -129,18 +136,19 @@ class ForwardMode:
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 if is_compiling():              # `torch.compile` takes the answer for a constant
                     return func(*args, **(kwargs or {}))
-                in_python = type(func) is FunctionType
-                if in_python:
+                handler = sys._getframe(1)
+                levels = _LEVELS.get(type(func), 1)
+                if levels > 1:
                     func = resolved.get(func) or resolve(func)
                 self.depth += 1
                 try:
                     if not observer.on or not hooks.gradient:
-                        return func(*args, **(kwargs or {}))
-                    return observe(func, args, kwargs or {})
+                        return call_behind(replaced_caller(handler), levels, func, args, kwargs or {})
+                    return observe(func, args, kwargs or {}, handler, levels)
                 except BaseException as error:
                     error.__traceback__ = frames_within_op(error.__traceback__)
-                    if in_python:
-                        drop_later_added_frames(sys._getframe(1))
+                    if levels > 1:
+                        drop_later_added_frames(handler)
                     raise
                 finally:
                     self.depth -= 1
@@ -163,22 +171,22 @@ class ForwardMode:
         return vars(self._parts.native.TensorBase).get(name) or self._methods.get(name, func)
 
     # ------------------------------------------------------------------ one call
-    def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], handler: FrameType, levels: int) -> Any:
         examination = self._calls.examination
         start, begun = self._sequence_number(), 0 if examination is None else perf_counter_ns()
-        result = func(*args, **kwargs)
+        result = call_behind(replaced_caller(handler), levels, func, args, kwargs)
         end = self._sequence_number()
         try:
             if examination is not None and getattr(func, '__name__', '') in READING and args:
                 took = perf_counter_ns() - begun
-                examination.on_read(args[0], result, func.__name__, program_line(sys._getframe(2)) or NOWHERE, took)
+                examination.on_read(args[0], result, func.__name__, program_line(handler) or NOWHERE, took)
             if end > start:
-                line = program_line(sys._getframe(2)) or NOWHERE
+                line = program_line(handler) or NOWHERE
                 self.notes.note_nodes(start, end, line)
                 self._note_uses(func, args, line)
             elif getattr(func, '__name__', '') in WAYS or any(map(self._has_gradient, args)) or (
                     kwargs and any(map(self._has_gradient, kwargs.values()))):
-                self._note_loss(func, args, kwargs, result, sys._getframe(2))
+                self._note_loss(func, args, kwargs, result, handler)
         except Exception as error:              # a mistake of ours must not end the program
             report_failure('noting a forward operation failed', error)
         return result

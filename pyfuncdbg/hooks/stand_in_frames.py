@@ -1,0 +1,94 @@
+"""Stand-in frames: what a host calls on behalf of a frame of the program has that frame around it, for warnings.
+
+A warning names the file, line and module of the frame that called what warns, and is shown once for each; C code takes the
+innermost frame, Python code one further out. Where a host's replacement in Python calls on, that would be our frame. A
+stand-in has globals and line of the frame that called the replacement, and a file of ours, by which stacks and tracebacks
+leave it out; the file is made the program's before the warning is shown. On the thread of the call.
+"""
+from __future__ import annotations
+
+import os.path
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+from warnings import WarningMessage
+
+from pyfuncdbg.hooks.own_files import is_own_file
+from pyfuncdbg.hooks.source_map import line_of
+
+_FOLDER = os.path.splitext(__file__)[0] + os.sep
+"""What the names of files of stand-ins begin with; the program's name follows."""
+_CODE: CodeType = (lambda function, args, kwargs: function(*args, **kwargs)).__code__
+_MOST = 1 << 12
+_NO_KEYWORDS: dict[str, Any] = {}
+_lines: dict[tuple[int, int], _Line] = {}
+"""What is known of the program's lines, by id and instruction of their code."""
+
+
+class _Line:
+    """A line of the program.
+
+    Attributes:
+        code: Of the program, which stays alive, so that its id stays its own.
+        stand_in: Code of the stand-in; None for a frame of ours.
+        function: The stand-in of a line of a module; None elsewhere, for it keeps the globals alive.
+        module: The globals of that function.
+    """
+
+    __slots__ = ('code', 'function', 'module', 'stand_in')
+
+    def __init__(self, frame: FrameType) -> None:
+        self.code = code = frame.f_code
+        self.stand_in = self.function = self.module = None
+        if not is_own_file(code.co_filename):
+            self.stand_in = _CODE.replace(co_filename=_FOLDER + code.co_filename, co_firstlineno=line_of(frame))
+            names = frame.f_globals
+            module = sys.modules.get(names.get('__name__', ''))
+            if module is not None and getattr(module, '__dict__', None) is names:
+                self.function, self.module = FunctionType(self.stand_in, names), names
+
+
+def call_behind(frame: FrameType | None, levels: int, function: Callable[..., Any], args: Sequence[Any],
+                kwargs: Mapping[str, Any]) -> Any:
+    """Call a function behind stand-ins of a frame and of those that called it.
+
+    Args:
+        frame: That called what was replaced.
+        levels: How many frames are replicated. 1 is enough for what is written in C.
+        function, args, kwargs: The call.
+
+    Returns:
+        The result of the function.
+    """
+    while levels and frame is not None:
+        key = id(frame.f_code), frame.f_lasti
+        line = _lines.get(key) or _new_line(key, frame)
+        if line.stand_in is not None:
+            names = frame.f_globals
+            stand_in = line.function if names is line.module else FunctionType(line.stand_in, names)
+            function, args, kwargs = stand_in, (function, args, kwargs), _NO_KEYWORDS
+            levels -= 1
+        frame = frame.f_back
+    return function(*args, **kwargs)
+
+
+def _new_line(key: tuple[int, int], frame: FrameType) -> _Line:
+    if len(_lines) >= _MOST:
+        _lines.clear()
+    line = _lines[key] = _Line(frame)
+    return line
+
+
+def name_program_file(message: WarningMessage) -> None:
+    """Give a warning that names a stand-in the program's file."""
+    if type(message.filename) is str:
+        message.filename = message.filename.removeprefix(_FOLDER)
+
+
+def with_program_file(show: Callable[[WarningMessage], None]) -> Callable[[WarningMessage], None]:
+    """A replacement of `warnings._showwarnmsg`, by which warnings that name a stand-in have the program's file."""
+    def _showwarnmsg(message: WarningMessage) -> None:
+        name_program_file(message)
+        show(message)
+    return _showwarnmsg
