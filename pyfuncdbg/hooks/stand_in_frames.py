@@ -1,9 +1,11 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Stand-in frames: what a host calls on behalf of a frame of the program has that frame around it, for warnings.
 
 A warning names the file, line and module of the frame that called what warns, and is shown once for each; C code takes the
 innermost frame, Python code one further out. Where a host's replacement in Python calls on, that would be our frame. A
 stand-in has globals and line of the frame that called the replacement, and a file of ours, by which stacks and tracebacks
-leave it out; the file is made the program's before the warning is shown. On the thread of the call.
+leave it out; the file is made the program's before the warning is shown. On the thread of the call. Compiled by
+`stand_in_frames.pxd`.
 """
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from pyfuncdbg.hooks.source_map import line_of
 
 _FOLDER = os.path.splitext(__file__)[0] + os.sep
 """What the names of files of stand-ins begin with; the program's name follows."""
-_CODE: CodeType = (lambda function, args, kwargs: function(*args, **kwargs)).__code__
+_CODE: CodeType = compile('def stand_in(function, args, kwargs): return function(*args, **kwargs)', '', 'exec').co_consts[0]
 _MOST = 1 << 12
 _NO_KEYWORDS: dict[str, Any] = {}
 _lines: dict[tuple[int, int], _Line] = {}

@@ -76,8 +76,9 @@ def test_each_stand_in_is_of_our_files_in_a_traceback() -> None:
         raise KeyError
     with pytest.raises(KeyError) as caught:
         call_behind(sys._getframe(), 3, fail, (), {})
-    frames = [entry for entry, _ in traceback.walk_tb(caught.tb)]
-    assert [is_own_file(frame.f_code.co_filename) for frame in frames] == [False, True, True, True, True, False]
+    first, *between, last = [is_own_file(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(caught.tb)]
+    assert not first and not last
+    assert len(between) >= 4 and all(between)       # compiled code has one more
 
 
 def test_result_and_arguments_pass_through_and_nothing_keeps_the_programs_globals() -> None:
