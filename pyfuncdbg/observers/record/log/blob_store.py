@@ -16,6 +16,7 @@ from pyfuncdbg.hooks.value_placeholders import LaterSummary
 from pyfuncdbg.observers.record.array_bytes import digest, packed_text
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.observers.record.log import log_file
+from pyfuncdbg.observers.record.log.key_cache import KeyCache
 from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.records import Stats
@@ -32,7 +33,7 @@ _SOON = 512
 blob of their own costs the writer three times as much."""
 _LARGE = 64 << 10
 _LITTLE = sys.byteorder == 'little'
-_MOST_KEYS = 200_000
+_SOON_SLOTS = 1 << 17
 _MOST_SUMMARIES = 4096
 _ATTEMPTS = 3
 LONGEST_WAIT = 60.0
@@ -55,8 +56,8 @@ class BlobStore:
     def __init__(self, ledger: Ledger, add: Callable[[list[Any]], None]) -> None:
         self._ledger = ledger
         self._add = add
-        self._stored: set[bytes] = set()
-        self._seen_once: set[bytes] = set()
+        self._stored = KeyCache()
+        self._seen_once = KeyCache(_SOON_SLOTS)
         self._summaries: dict[Any, Stats | None] = {}
         self._awaited = 0
         self._began: float | None = None
@@ -85,12 +86,6 @@ class BlobStore:
         """Store blobs once more from now on: the segment that has them may be removed before the calls that name them."""
         self._stored.clear()
         self._seen_once.clear()
-
-    def forget(self) -> None:
-        """Bound the memory for the hashes; a blob may then be written once more, which readers do not mind."""
-        for keys in (self._stored, self._seen_once):
-            if len(keys) > _MOST_KEYS:
-                keys.clear()
 
     def describe(self, snapshot: Copied | Snapshot) -> list[Any]:
         """Describe a snapshot and store its bytes where they are kept.

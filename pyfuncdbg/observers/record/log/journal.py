@@ -356,10 +356,6 @@ class Journal:
             self._require_full(error)
             return None
 
-    def forget(self) -> None:
-        """Bound the memory for what is known to be in the log."""
-        self._store.forget()
-
     def report_losses(self, *, last: bool = False) -> None:
         """Write the total losses so far; rarer the longer the budget has been used up, for the reports take room themselves.
 

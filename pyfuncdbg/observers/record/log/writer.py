@@ -226,7 +226,6 @@ class Writer:
         self._journal.publish()
         self._write_running(everything)
         self._journal.report_losses()
-        self._journal.forget()
 
     def _write_ops(self) -> None:
         """Write the ops of now, some at a time, so that memory comes back to those who wait for it."""
