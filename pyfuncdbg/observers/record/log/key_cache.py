@@ -1,7 +1,7 @@
 """Direct-mapped cache of content hashes, of a fixed size: which tensors are in the log already.
 
-Used by the writer of one log, one thread at a time. A key that is lost to another of its slot costs a blob that is written once
-more, which readers do not mind.
+Used by the writer of one log, one thread at a time. A key that is lost to another of its slot costs a blob that is written
+once more, which readers do not mind.
 """
 from __future__ import annotations
 
