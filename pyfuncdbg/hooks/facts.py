@@ -1,12 +1,12 @@
 """Facts of a host that no call shows: leaked registry entries, casts of values, functions that stay alive.
 
 An adapter gathers them when asked, on any thread, and our own runtime counts them as they happen; observers judge from them
-and from the calls.
+and from the calls. In a process that is forked to work for another and is not asked, its host reports them at its end.
 """
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,3 +63,21 @@ class FactCounter:
 
 fact_counter = FactCounter()
 """Counter of this process."""
+
+_readers: list[Callable[[Iterable[Fact]], None]] = []
+
+
+def on_report(reader: Callable[[Iterable[Fact]], None]) -> None:
+    """Call `reader` with the facts that a host reports, also in processes that are forked from now on."""
+    _readers.append(reader)
+
+
+def report(facts: Iterable[Fact]) -> None:
+    """Report the facts of this process, which is forked and ends now.
+
+    Args:
+        facts: Totals since it was forked.
+    """
+    facts = list(facts)
+    for reader in _readers:
+        reader(facts)

@@ -40,6 +40,8 @@ class _Line:
 
     __slots__ = ('code', 'function', 'module', 'stand_in')
 
+    function: Any
+
     def __init__(self, frame: FrameType) -> None:
         self.code = code = frame.f_code
         self.stand_in = self.function = self.module = None
@@ -68,8 +70,8 @@ def call_behind(frame: FrameType | None, levels: int, function: Callable[..., An
         line = _lines.get(key) or _new_line(key, frame)
         if line.stand_in is not None:
             names = frame.f_globals
-            stand_in = line.function if names is line.module else FunctionType(line.stand_in, names)
-            function, args, kwargs = stand_in, (function, args, kwargs), _NO_KEYWORDS
+            args, kwargs = (function, args, kwargs), _NO_KEYWORDS
+            function = line.function if names is line.module else FunctionType(line.stand_in, names)
             levels -= 1
         frame = frame.f_back
     return function(*args, **kwargs)

@@ -438,3 +438,52 @@ def test_facts_of_a_loader(tmp_path: Path, method: str) -> None:
     assert sorted(fact.data['pids'].values()) == [0, 0, 1, 1]
     times = [fact.number(name) for name in ('made', 'first', 'waited', 'span')]
     assert all(time > 0 for time in times) and sum(times[:3]) <= times[3]
+
+
+FAULTY_WORKERS = '''
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+@torch.library.custom_op('faulty_workers::twice', mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+lib = torch.library.Library('faulty_worker_views', 'DEF')
+lib.define('view(Tensor x) -> Tensor')
+def view(x):
+    return x.view(-1)
+lib.impl('view', view, 'CPU')
+torch.library.register_fake('faulty_worker_views::view', lambda x: torch.empty_like(x))
+
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+class Rows(Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        torch.ops.faulty_worker_views.view(twice(torch.ones(2)))
+        return Root.apply(torch.ones(2, requires_grad=True)).detach()
+
+Root.apply(torch.ones(1, requires_grad=True))
+for workers in (2, 0):
+    for _ in DataLoader(Rows(), batch_size=2, num_workers=workers, multiprocessing_context='fork' if workers else None):
+        pass
+print('done')
+'''
+
+
+@pytest.mark.torch
+def test_what_forked_workers_and_the_main_process_do_is_one_finding_each(tmp_path: Path) -> None:
+    program = tmp_path / 'program.py'
+    program.write_text(FAULTY_WORKERS)
+    findings = [finding for finding in diagnosed(tmp_path, program) if finding.kind in ('no fake', 'alias', 'kept')]
+    assert sorted(finding.kind for finding in findings) == ['alias', 'kept', 'no fake']
+    assert {finding.kind: finding.figures['calls'] for finding in findings if finding.kind != 'no fake'} == {
+        'alias': 16, 'kept': 17}

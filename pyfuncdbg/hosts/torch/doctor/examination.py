@@ -33,6 +33,10 @@ class TorchExamination:
         self._parts = parts
         self._tensor: type = parts.torch.Tensor
         self._loaders = LoaderIterators(parts)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin anew, in a process that was forked."""
         self._lock = new_lock()
         self._kernel_calls: Counter[str] = Counter()
         self._fakeless: dict[str, CalledFunction] = {}
@@ -79,6 +83,10 @@ class TorchExamination:
         """All facts so far."""
         yield Fact('torch', data={'version': self._parts.version})
         yield from self._loaders.facts()
+        yield from self.work_facts()
+
+    def work_facts(self) -> Iterator[Fact]:
+        """The facts about what the process itself has computed since `begin`."""
         with self._lock:
             aliases, kept, waits, waited = dict(self._aliases), dict(self._kept), dict(self._waits), dict(self._waited)
         for (filename, line, op, name), count in aliases.items():

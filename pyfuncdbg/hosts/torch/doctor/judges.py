@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
-from pyfuncdbg.hooks.diagnosis import Evidence, Finding, Place
+from pyfuncdbg.hooks.diagnosis import Evidence, Finding, Place, RecordedFact
 
 _LEAST_WAITS, _LEAST_WAITED = 10, 0.01
 """Readings at a line, and seconds that they took."""
@@ -44,7 +46,7 @@ def find_missing_gradients(evidence: Evidence) -> Iterator[Finding]:
 
 def find_missing_fakes(evidence: Evidence) -> Iterator[Finding]:
     """Custom ops that `torch.compile` cannot trace."""
-    for fact in evidence.facts_of_kind('torch no fake'):
+    for fact in _totals(evidence, 'torch no fake'):
         op = fact.text('op')
         yield Finding('no fake', op, fact.place, f'The op {op} has no fake implementation: torch.compile and torch.export '
                       f'cannot tell the shape of its result', {},
@@ -54,7 +56,7 @@ def find_missing_fakes(evidence: Evidence) -> Iterator[Finding]:
 
 def find_aliases(evidence: Evidence) -> Iterator[Finding]:
     """Kernels that return memory of their inputs."""
-    for fact in evidence.facts_of_kind('torch alias'):
+    for fact in _totals(evidence, 'torch alias'):
         op, name = fact.text('op'), fact.text('input')
         yield Finding('alias', op, fact.place, f'What {op} returns shares its memory with its input {name!r}, and its '
                       f'schema does not say so: a write to one changes the other, and compiled code may give other results',
@@ -68,7 +70,7 @@ _UNPACKED = {'list': '*{}', 'tuple': '*{}', 'dict': '*{}.values()'}
 
 def find_kept_tensors(evidence: Evidence) -> Iterator[Finding]:
     """Functions that keep tensors for backward as attributes of `ctx`, directly or in a container."""
-    for fact in evidence.facts_of_kind('torch kept'):
+    for fact in _totals(evidence, 'torch kept'):
         function, name, within, role = (fact.text(key) for key in ('function', 'attribute', 'within', 'role'))
         unpacked = _UNPACKED.get(fact.text('container'), '{}').format(name)
         what = (f'{function} keeps {_ROLES.get(role, "a tensor")} as ctx.{name}{within}: it is freed with the graph, not by '
@@ -85,7 +87,7 @@ def find_kept_tensors(evidence: Evidence) -> Iterator[Finding]:
 
 def find_device_waits(evidence: Evidence) -> Iterator[Finding]:
     """Lines that wait for a device again and again to read elements."""
-    for fact in evidence.facts_of_kind('torch waits'):
+    for fact in _totals(evidence, 'torch waits'):
         count, seconds = fact.number('count'), fact.number('waited') / 1e9
         if count < _LEAST_WAITS or seconds < _LEAST_WAITED or count * _SELDOM <= evidence.passes:
             continue
@@ -95,6 +97,19 @@ def find_device_waits(evidence: Evidence) -> Iterator[Finding]:
                       f'times, and took {seconds:.2f} s: each waits until all that was started there has ended',
                       {'calls': count, 'seconds': round(seconds, 3)}, '',
                       'keep the tensor, with detach(), and read it once in many steps; decide on the device, by torch.where')
+
+
+def _totals(evidence: Evidence, kind: str) -> Iterator[RecordedFact]:
+    """The facts of a kind; those of several processes that differ in figures only are one, with the sums."""
+    totals: dict[tuple[Any, ...], RecordedFact] = {}
+    for fact in evidence.facts_of_kind(kind):
+        words = {name: value for name, value in fact.data.items() if type(value) is str}
+        key = fact.place, *sorted(words.items())
+        known = totals.get(key)
+        figures = {name: fact.number(name) + (known.number(name) if known is not None else 0)
+                   for name in fact.data if name not in words}
+        totals[key] = replace(known or fact, data={**words, **figures})
+    yield from totals.values()
 
 
 def _place(value: object) -> Place:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks import process_invitations
+from pyfuncdbg.hooks.facts import report
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.hosts.interception.patching import Patches
@@ -57,10 +58,24 @@ class WorkerLoop:
             if given.get('init_fn') is not None:
                 given['init_fn'] = LoaderFunctions(self._host, self._calls).watched(given['init_fn'], INIT)
             with self._runs.within(self._runs.eager.new(f'DataLoader worker {given["worker_id"]}')):
-                self.original(*given.values())
+                self._examined(self.original)(*given.values())
         except BaseException as error:
             error.__traceback__ = without_own_frames(error.__traceback__)
             raise
+
+    def _examined(self, loop: Callable[..., None]) -> Callable[..., None]:
+        """A loop at whose end its process reports what it has found, if the program is examined."""
+        examination = self._calls.examination
+        if examination is None:
+            return loop
+
+        def examined_loop(*args: Any) -> None:
+            examination.begin()
+            try:
+                loop(*args)
+            finally:
+                report(examination.work_facts())
+        return examined_loop
 
     def __reduce__(self) -> tuple[Any, ...]:
         invitations = process_invitations.invitations() if self._calls.on else ()

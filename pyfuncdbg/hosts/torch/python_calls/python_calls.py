@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from pyfuncdbg.hooks.call import CallSite, Frame, Run, in_reexecution
 from pyfuncdbg.hooks.call_frames import mark_call_frame, mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
+from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.native_thread import native_thread
 from pyfuncdbg.hooks.watched_call import make_call
@@ -41,6 +42,12 @@ class CallExaminer(Protocol):
 
     def on_read(self, tensor: Any, result: Any, name: str, line: Frame, took: int) -> None:
         """The program has read elements of a tensor, which took some nanoseconds."""
+
+    def begin(self) -> None:
+        """Begin anew, in a process that was forked."""
+
+    def work_facts(self) -> Iterator[Fact]:
+        """The facts about what the process itself has computed since `begin`."""
 
 
 class PythonCalls:

@@ -26,7 +26,7 @@ class KeyCache:
 
     def clear(self) -> None:
         """Forget all keys."""
-        self._slots = memoryview(np.zeros(self._mask + 1, np.int64))
+        self._slots = np.zeros(self._mask + 1, np.int64).data
 
     def __contains__(self, key: bytes) -> bool:
         # By Python's own hash of 64 bits: that of another key is taken for this one in 2**45 look-ups of full slots.
