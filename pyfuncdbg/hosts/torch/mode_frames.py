@@ -67,6 +67,7 @@ def frames_within_op(entry: TracebackType | None) -> TracebackType | None:
     """
     while entry is not None and is_own_file(entry.tb_frame.f_code.co_filename):
         entry = entry.tb_next
-        if entry is not None and entry.tb_frame.f_globals.get('__name__') == 'torch._ops':
+        if entry is not None and entry.tb_frame.f_globals.get('__name__') == 'torch._ops' and not is_own_file(
+                entry.tb_frame.f_code.co_filename):     # a stand-in has the globals of the frame that it stands in for
             entry = entry.tb_next
     return without_own_frames(entry)
