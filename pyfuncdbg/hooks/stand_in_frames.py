@@ -1,5 +1,5 @@
 # cython: annotation_typing=False, auto_pickle=False
-"""Stand-in frames: what a host calls on behalf of a frame of the program has that frame around it, for warnings.
+"""Stand-in frames: replicas of the program's frames around a call, for warnings.
 
 A warning names the file, line and module of the frame that called what warns, and is shown once for each; C code takes the
 innermost frame, Python code one further out. Where a host's replacement in Python calls on, that would be our frame. A
@@ -85,13 +85,24 @@ def _new_line(key: tuple[int, int], frame: FrameType) -> _Line:
 
 
 def name_program_file(message: WarningMessage) -> None:
-    """Give a warning that names a stand-in the program's file."""
+    """Give a warning that names a stand-in the program's file.
+
+    Args:
+        message: Of the warning, which is changed.
+    """
     if type(message.filename) is str:
         message.filename = message.filename.removeprefix(_FOLDER)
 
 
 def with_program_file(show: Callable[[WarningMessage], None]) -> Callable[[WarningMessage], None]:
-    """A replacement of `warnings._showwarnmsg`, by which warnings that name a stand-in have the program's file."""
+    """A replacement of `warnings._showwarnmsg`, by which warnings that name a stand-in have the program's file.
+
+    Args:
+        show: What it replaces.
+
+    Returns:
+        The replacement.
+    """
     def _showwarnmsg(message: WarningMessage) -> None:
         name_program_file(message)
         show(message)

@@ -4,7 +4,6 @@
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 
 from pyfuncdbg.hooks import op_names
@@ -12,7 +11,6 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hooks.stand_in_frames import with_program_file
 from pyfuncdbg.hosts.interception.patching import Patches, undo
 from pyfuncdbg.hosts.torch.doctor.examination import TorchExamination
 from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps
@@ -69,7 +67,6 @@ class TorchAttachment:
             AutogradFunctions(torch_parts, host, self._calls, links).install(self._patches)
             BackwardFunctions(torch_parts, host, self._calls, runs).install(self._patches)
             self._passes.install(self._patches)
-            self._patches.wrap(warnings, '_showwarnmsg', with_program_file)
             ModuleRuns(torch_parts, host, self._calls, runs, self._begin_on_thread).install(self._patches)
             self._passes.forward.enter()
             self._end_subscription = hooks.subscribe(self._follow_hooks)

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Frame, Run, RunForm
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
+from pyfuncdbg.hooks.stand_in_frames import with_program_file
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.program_line import program_line
@@ -49,6 +51,7 @@ class BackwardPasses:
 
     def install(self, patches: Patches) -> None:
         """Replace the function that starts a pass, in both modules that use it."""
+        patches.wrap(warnings, '_showwarnmsg', with_program_file)      # our mode calls behind stand-ins
         for module in (self._parts.autograd, self._parts.graph):
             patches.wrap(module, '_engine_run_backward', self._replace_start)
         for owner, name in (self._parts.torch.Tensor, 'backward'), (self._parts.autograd, 'backward'), (
