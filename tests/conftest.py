@@ -80,6 +80,11 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not os.path.exists('/dev/nvidia0'):
+        absent = pytest.mark.skip(reason='needs a GPU of NVIDIA, and a PyTorch and JAX for it')
+        for item in items:
+            if item.get_closest_marker('gpu'):
+                item.add_marker(absent)
     for framework in FRAMEWORKS.values():
         if importlib.util.find_spec(framework.name) is None:
             absent = pytest.mark.skip(

@@ -1,5 +1,8 @@
 # cython: annotation_typing=False, auto_pickle=False
-"""Native id of the running thread, kept: to ask the system takes 0.2 to 0.3 µs. Compiled by `native_thread.pxd`."""
+"""Id and name of the running thread, which may be one of a framework's own, unknown to `threading`.
+
+The id is kept: to ask the system takes 0.2 to 0.3 µs. Compiled by `native_thread.pxd`.
+"""
 from __future__ import annotations
 
 import os
@@ -25,6 +28,16 @@ def native_thread() -> int:
     if not number:
         number = _thread.id = threading.get_native_id()
     return number
+
+
+def thread_name() -> str:
+    """The name of this thread.
+
+    Returns:
+        That of `threading`; 'native thread' of one that it does not know, and would list ever after if it were asked.
+    """
+    thread = getattr(threading, '_active', {}).get(threading.get_ident())
+    return thread.name if thread is not None else 'native thread'
 
 
 def _forget() -> None:

@@ -95,18 +95,19 @@ class LaterSummary:
 
     __slots__ = ('_counted', 'summary')
 
-    def __init__(self, summary: ValueSummary, counted: Callable[[], ValueSummary]) -> None:
+    def __init__(self, summary: ValueSummary, counted: Callable[[], ValueSummary | np.ndarray]) -> None:
         """Make one.
 
         Args:
             summary: As the attribute.
-            counted: Gives the summary with counts. May wait for the device, and raise where that has failed.
+            counted: Gives the summary with counts, or a copy of the elements where that is cheaper. May wait for the device,
+                and raise where that has failed.
         """
         self.summary = summary
         self._counted = counted
 
-    def counted(self) -> ValueSummary | None:
-        """The summary with its counts, which are waited for; None where the device has failed to make them."""
+    def counted(self) -> ValueSummary | np.ndarray | None:
+        """The summary with its counts, or the elements to count, which are waited for; None where the device has failed."""
         try:
             return self._counted()
         except Exception:                       # of the device, which tells the program at its next use

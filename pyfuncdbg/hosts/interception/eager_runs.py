@@ -10,6 +10,7 @@ from time import perf_counter_ns
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.native_thread import thread_name
 
 
 class EagerRuns:
@@ -35,7 +36,7 @@ class EagerRuns:
 
     def _begin(self) -> Run:
         where = f' in {notebook_cell.label}' if notebook_cell.label else ''
-        self.thread.run = run = self.new(f'eager code of {threading.current_thread().name}{where}')
+        self.thread.run = run = self.new(f'eager code of {thread_name()}{where}')
         return run
 
     def _end(self) -> None:

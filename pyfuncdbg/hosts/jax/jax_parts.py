@@ -11,7 +11,7 @@ from typing import Any
 from pyfuncdbg.errors import AttachError
 from pyfuncdbg.hosts.interception.imported_framework import imported_framework
 
-OLDEST, NEWEST = (0, 6), (0, 10)
+OLDEST, NEWEST = (0, 6), (0, 12)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -48,13 +48,14 @@ class TorchAttachment:
     def __init__(self, examine: bool = False) -> None:
         torch_parts = parts()
         host = TorchHost(torch_parts)
-        runs = ThreadRuns(host)
+        runs = ThreadRuns(host, torch_parts.native._current_graph_task_id)
         self._calls = PythonCalls(torch_parts, runs)
         self._examination = self._calls.examination = TorchExamination(torch_parts) if examine else None
         links = GradientLinks()
         self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
-        self._dispatched_ops = DispatchedOps(torch_parts, self._calls, runs, OpSites(torch_parts, host, self._passes.leaves))
+        op_sites = OpSites(torch_parts, host, self._passes.leaves, runs)
+        self._dispatched_ops = DispatchedOps(torch_parts, self._calls, runs, op_sites)
         self._op_modes = OpModes(torch_parts, self._calls, self._dispatched_ops)
         self._calls.enter_op_mode = self._op_modes.enter
         self._program_hooks = ProgramHooks(torch_parts, host, self._calls)

@@ -6,7 +6,7 @@ cdef class _Exported:
 
 
 cdef class TensorReader:
-    cdef object _tensor, _no_functions, _no_dispatch, _function_modes, _dispatch_modes, _strided, _counts, _to_dlpack
+    cdef object _tensor, _no_functions, _no_dispatch, _function_modes, _dispatch_modes, _strided, _summaries, _to_dlpack
     cdef public object copier
     cdef dict _views
 

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from pyfuncdbg.hooks.value_placeholders import LaterSummary, UnknownValue, ValueSummary
-from pyfuncdbg.hosts.torch.device_counts import DeviceCounts
+from pyfuncdbg.hosts.torch.device_summaries import DeviceSummaries
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 try:
@@ -70,7 +70,7 @@ class TensorReader:
         self._function_modes: Callable[[], int] = native._len_torch_function_stack
         self._dispatch_modes: Callable[[], int] = native._len_torch_dispatch_stack
         self._strided = torch.strided
-        self._counts = DeviceCounts(parts)
+        self._summaries = DeviceSummaries(parts)
         self._to_dlpack: Callable[[Any], Any] = native._to_dlpack
         exchange = getattr(parts.torch.Tensor, '__dlpack_c_exchange_api__', None)
         self.copier: Callable[[Any, int], Any] | None = None
@@ -148,17 +148,22 @@ class TensorReader:
                 return None
             summary = ValueSummary(_numpy_type(str(tensor.dtype).removeprefix('torch.')), tuple(map(_length, tensor.shape)),
                                    note=f'on {device}')
-            if counted and not self._counts.is_capturing(device):
+            if counted and not self._summaries.is_capturing(device):
                 with contextlib.suppress(RuntimeError, TypeError):     # sparse
-                    return LaterSummary(summary, partial(self._counted, summary, self._counts.begin(tensor)))
+                    return LaterSummary(summary, partial(self._counted, summary, self._summaries.begin(tensor)))
             return summary
 
-    def _counted(self, summary: ValueSummary, read: Callable[[], list[int]]) -> ValueSummary:
-        """A summary with its counts. Waits for the device; on any thread."""
+    def _counted(self, summary: ValueSummary, read: Callable[[], Any]) -> ValueSummary | np.ndarray:
+        """A summary with its counts, or the elements. Waits for the device; on any thread."""
         with self._no_functions(), self._no_dispatch():
-            nan, neg_inf, below, zero, above, pos_inf = read()
-        return replace(summary, nan=nan, neg_inf=neg_inf, neg=below - neg_inf, zero=zero, pos=above - pos_inf,
-                       pos_inf=pos_inf)
+            found = read()
+            if self.is_tensor(found):
+                elements = self.array(found)
+                if isinstance(elements, UnknownValue):
+                    raise TypeError(elements.reason)
+                return elements
+        nan, neg_inf, neg, zero, pos, pos_inf = found
+        return replace(summary, nan=nan, neg_inf=neg_inf, neg=neg, zero=zero, pos=pos, pos_inf=pos_inf)
 
     def bits_of(self, dtype: np.dtype[Any]) -> tuple[str, Any] | None:
         """For an element type that NumPy lacks: NumPy's type with its bits, and PyTorch's dtype; None for others."""

@@ -60,7 +60,7 @@ _MODULES = {
     'native': ('torch._C', 'TensorBase _FunctionBase DisableTorchFunction _DisableTorchDispatch _len_torch_function_stack '
                            '_len_torch_dispatch_stack _are_functorch_transforms_active _get_dispatch_mode '
                            '_TorchDispatchModeKey _jit_get_schemas_for_operator _current_autograd_node _to_dlpack '
-                           '_dispatch_has_kernel_for_dispatch_key'),
+                           '_dispatch_has_kernel_for_dispatch_key _current_graph_task_id'),
     'functions': ('torch.autograd.function', 'Function FunctionCtx _SingleLevelFunction BackwardCFunction'),
     'graph': ('torch.autograd.graph', '_engine_run_backward'),
     'autograd': ('torch.autograd', '_engine_run_backward _get_sequence_nr backward grad'),

@@ -25,7 +25,7 @@ from pyfuncdbg.hooks.value_placeholders import (
 )
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name
 from pyfuncdbg.observers.record.records import TensorRecord
-from pyfuncdbg.observers.record.snapshots.statistics import stats_of, stats_of_summary
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of, stats_of_later
 
 MOST_COUNTED = 1 << 24
 """Elements of the largest array that is summarised."""
@@ -114,10 +114,10 @@ def describe_value(value: Any, host: Host | None = None, *, items: int = 20, cou
 
 def _on_device(kind: str, summary: ValueSummary | LaterSummary) -> Value:
     """A tensor that is not copied, by the counts that its device makes."""
-    counted = summary.counted() if isinstance(summary, LaterSummary) else None
+    stats = stats_of_later(summary) if isinstance(summary, LaterSummary) else None
     about = summary.summary if isinstance(summary, LaterSummary) else summary
     tensor = TensorRecord('', dtype_name(about.dtype), about.shape, about.size * about.dtype.itemsize,
-                          'none' if counted is None else 'stats', None if counted is None else stats_of_summary(counted),
+                          'none' if stats is None else 'stats', stats,
                           note=about.note)
     return Value(kind, f'{tensor.dtype}{list(tensor.shape)}  {tensor.note}', tensor)
 

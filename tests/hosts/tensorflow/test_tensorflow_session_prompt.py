@@ -51,7 +51,7 @@ def test_stepping_through_the_nodes_into_the_function(tmp_path: Path, losses: li
         terminal.type('node', 'STOPPED before node', 'step 1/')
         terminal.type('to price', "STOPPED before node 'price'", 'weights  float32[4, 8]')
         inside = terminal.type('into', 'STOPPED in penalty at session_training.py', 'spread = weights.var() * scale')
-        assert 'Dummy-' in inside                   # on TensorFlow's own thread
+        assert 'native thread' in inside                   # on TensorFlow's own thread
         terminal.type('next', 'rooted = np.sqrt(spread)', 'spread  float32 0.')
         terminal.type('bt', 'in main', 'session.run(', 'Session.run  fetches loss:0', 'node price', 'in penalty')
         terminal.type('return', 'STOPPED after call', 'price:0  float32 0.')

@@ -1,17 +1,23 @@
 """Tensors in the memory of a device: what is copied from there, and what a recording has of them. The device is a fake."""
 from __future__ import annotations
 
+import math
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from torch_programs import PROGRAMS, Record, run_command
+from torch_programs import PROGRAMS, Record, Recorded, run_command
 
 from pyfuncdbg.hooks.value_placeholders import LaterSummary, ValueSummary
+from pyfuncdbg.hosts.torch import device_summaries
+from pyfuncdbg.hosts.torch.device_summaries import DeviceSummaries
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 
 pytestmark = pytest.mark.torch
 
@@ -26,7 +32,7 @@ def _python_device(torch: Any) -> None:
 def test_a_recording_has_counts_that_the_device_has_made(record: Record, tmp_path: Path) -> None:
     recorded = record('torch_device.py')
     assert recorded.out == 'five\nfar:0 waited 0\n'           # the program's thread has copied nothing
-    assert (tmp_path / 'most_copied').read_text() == '6'        # the counts of one tensor, and no element
+    assert (tmp_path / 'most_copied').read_text() == '5'        # the counts of one tensor, and no element
     calls = recorded.trace.calls()
     values = [value for call in calls for value in (*call.inputs, *call.outputs)]
     assert [(value.dtype, value.shape, value.note) for value in values[:3]] == [
@@ -64,15 +70,48 @@ looked_at(big, [big])
                        typed='c\nargs\nlocals\nlt\nc\nc\nc\nlocals\np {*waited}\np some\np sorted({*waited})\nc\n')
     assert '  one   float32[1000]  stats only: on far:0\n' in done.stderr, done.stderr
     assert '  some  [float32[1000]  on far:0]\n' in done.stderr
-    assert re.findall(r'^[\[{]6.*', done.stderr, re.MULTILINE) == ['{6}', '[6, 1000]']
+    assert re.findall(r'^[\[{]2.*', done.stderr, re.MULTILINE) == ['{2, 5}', '[2, 5, 1000]']
     assert '  [0]  float32[1000]  -1 .. 998' in done.stderr
 
 
+def made(recorded: Recorded) -> list[tuple[Any, ...]]:
+    """The calls of a recording, sorted, without what tells one device from another."""
+    runs = {run.id: (run.label, run.kind) for run in recorded.trace.runs()}
+    return sorted((call.site.kind, call.site.name, call.site.op_type, call.ordinal, runs[call.run],
+                   call.site.stack[-1].line if call.site.stack else None, [value.shape for value in call.outputs],
+                   call.error.message if call.error is not None else '')
+                  for call in recorded.trace.calls() if call.site.op_type not in ('aten._to_copy', 'aten._copy_from'))
+
+
+@pytest.mark.parametrize('options', [[], ['--ops']], ids=['calls', 'ops'])
+@pytest.mark.parametrize('fault', ['none', 'nan', 'raise'])
+def test_a_pass_on_a_thread_of_the_engine_is_recorded_as_one_on_the_threads_of_the_program(
+        record: Record, fault: str, options: list[str]) -> None:
+    """No frame of Python is on the stack of that thread, and what it is part of is known to PyTorch alone."""
+    plain = subprocess.run([sys.executable, PROGRAMS / 'torch_device_pass.py', fault, 'far'], capture_output=True, text=True,
+                           timeout=100, check=True)
+    assert 'on this thread False threads 1' in plain.stdout
+    far = record('torch_device_pass.py', *options, args=(fault, 'far'))
+    assert far.out == plain.stdout
+    calls = made(far)
+    shutil.rmtree(far.folder)
+    near = record('torch_device_pass.py', *options, args=(fault, 'cpu'))
+    assert calls == made(near) and {call[4][1] for call in calls if call[1] == 'Scaled.backward'} == {'backward'}
+    assert len(calls) >= 10
+
+
+def test_a_breakpoint_stops_on_a_thread_of_the_engine(tmp_path: Path) -> None:
+    done = run_command('run', '--break', 'Scaled.backward', '--ui', 'prompt', str(PROGRAMS / 'torch_device_pass.py'), 'none',
+                       'far', cwd=tmp_path, typed='args\np g.cpu().tolist()\ninject 0 0\nc\nq\n')
+    assert done.returncode == 0 and 'native thread' in done.stderr and '[12.0, 24.0, 48.0]' in done.stderr, done.stderr
+    assert 'on this thread False threads 1' in done.stdout        # `threading` does not list what we have seen
+
+
 class FakeDevice:
-    """The parts of PyTorch that copy counts, as a GPU has them; `done` is what was asked of it, in order."""
+    """PyTorch, with the parts that copy as they do from a GPU; `done` is what was asked of them, in order."""
 
     def __init__(self, torch: Any, capturing: bool = False) -> None:
-        self.stack, self.no_grad = torch.stack, torch.no_grad
+        self._torch = torch
         done: list[str] = []
         self.done = done
         self.cpu = SimpleNamespace(is_current_stream_capturing=lambda: capturing)
@@ -88,35 +127,74 @@ class FakeDevice:
                 done.append('synchronize')
 
         class Pinned:
-            def copy_(self, counts: Any, non_blocking: bool) -> None:
-                self.counts = counts
-                done.append(f'copy, waits={not non_blocking}')
+            def copy_(self, tensor: Any, non_blocking: bool) -> None:
+                self.tensor = tensor.clone()
+                done.append(f'copy of {tensor.numel()}, waits={not non_blocking}')
 
-            def tolist(self) -> list[int]:
+            def tolist(self) -> list[Any]:
                 done.append('read')
-                return self.counts.tolist()  # type: ignore[no-any-return]
+                return self.tensor.tolist()  # type: ignore[no-any-return]
 
         def empty(shape: Any, *, dtype: Any, pin_memory: bool) -> Pinned:
-            assert pin_memory and tuple(shape) == (6,)
+            assert pin_memory
             return Pinned()
         self.Event, self.empty = Event, empty
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._torch, name)
 
-def test_no_call_waits_for_counts(torch: Any) -> None:
-    from pyfuncdbg.hosts.torch.device_counts import DeviceCounts
+
+def expected_counts(tensor: Any) -> tuple[int, ...]:
+    """Those that NumPy finds."""
+    if str(tensor.dtype) == 'torch.bool':
+        tensor = tensor.byte()
+    stats = stats_of((tensor.float() if tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4 else tensor).numpy())
+    assert stats is not None
+    return stats.nan, stats.neg_inf, stats.neg, stats.zero, stats.pos, stats.pos_inf
+
+
+@pytest.mark.parametrize('name', 'float32 float64 float16 bfloat16 int64 int8 uint8 bool complex64'.split())
+@pytest.mark.parametrize('at_once', [1 << 25, 0])
+def test_counts_are_those_of_the_elements(torch: Any, monkeypatch: pytest.MonkeyPatch, name: str, at_once: int) -> None:
+    monkeypatch.setattr(torch.Tensor, 'pin_memory', lambda tensor: tensor)
+    monkeypatch.setattr(device_summaries, '_AT_ONCE', at_once)
+    dtype = getattr(torch, name)
+    elements = torch.tensor([0, 1, 3, 5, 0, 7] * 4000)
+    if dtype.is_signed:
+        elements[::5] *= -1
+    tensor = elements.to(dtype).reshape(60, 400)
+    if dtype.is_floating_point:
+        limits = torch.finfo(dtype)
+        tensor[0, :12] = torch.tensor([math.nan, math.inf, -math.inf, -0., limits.max, limits.min, limits.tiny * limits.eps,
+                                       -limits.tiny * limits.eps, limits.tiny, math.nan, math.inf, 0.])
     device = FakeDevice(torch)
-    read = DeviceCounts(SimpleNamespace(torch=device)).begin(torch.tensor([1.0, float('nan'), -2.0, 0.0]))
-    assert device.done == ['event on cpu', 'copy, waits=False', 'record']
-    assert read() == [1, 0, 1, 1, 1, 0]
+    read = DeviceSummaries(SimpleNamespace(torch=device)).begin(tensor)
+    size = 1 if name == 'bool' or name == 'uint8' else 5 if dtype.is_floating_point or name == 'complex64' else 2
+    assert device.done == ['event on cpu', f'copy of {size}, waits=False', 'record']
+    counts = expected_counts(tensor)
+    assert read() == counts and sum(counts) == tensor.numel()
     assert device.done[3:] == ['synchronize', 'read']
 
 
+def test_elements_of_small_tensors_are_copied_as_long_as_there_is_room(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.Tensor, 'pin_memory', lambda tensor: tensor)
+    monkeypatch.setattr(device_summaries, '_MOST_COPIED', 40)
+    device = FakeDevice(torch)
+    summaries = DeviceSummaries(SimpleNamespace(torch=device))
+    tensor = torch.tensor([1.0, float('nan'), -2.0, 0.0, 5.0], requires_grad=True)
+    held = [summaries.begin(tensor), summaries.begin(tensor)]
+    assert device.done == ['event on cpu', 'copy of 5, waits=False', 'record'] * 2
+    assert held[0]().tolist()[2:] == [-2, 0, 5] and device.done[6:] == ['synchronize', 'read']
+    assert summaries.begin(tensor)() == (1, 0, 1, 1, 2, 0)          # no room: counted on the device
+    held.clear()
+    assert summaries.begin(tensor)().tolist()[2:] == [-2, 0, 5]
+
+
 def test_nothing_is_added_to_a_graph_that_the_program_captures(torch: Any) -> None:
-    from pyfuncdbg.hosts.torch.device_counts import DeviceCounts
     for capturing in (True, False):
-        counts = DeviceCounts(SimpleNamespace(torch=FakeDevice(torch, capturing)))
-        assert counts.is_capturing(torch.device('cpu')) is capturing
-    assert not DeviceCounts(SimpleNamespace(torch=torch)).is_capturing(torch.device('meta'))
+        summaries = DeviceSummaries(SimpleNamespace(torch=FakeDevice(torch, capturing)))
+        assert summaries.is_capturing(torch.device('cpu')) is capturing
+    assert not DeviceSummaries(SimpleNamespace(torch=torch)).is_capturing(torch.device('meta'))
 
 
 def test_counts_that_the_device_fails_to_make_are_left_out(tmp_path: Path) -> None:

@@ -60,13 +60,14 @@ class DispatchedOps:
         self._transforms: Callable[[], bool] = parts.native._are_functorch_transforms_active
         self._known: dict[int, tuple[Any, bool, bool]] = {}
 
-    def make(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, frame: FrameType) -> Any:
+    def make(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None,
+             frame: FrameType | None) -> Any:
         """Make one call.
 
         Args:
             func: PyTorch's overload of an op.
             args, kwargs: Its arguments.
-            frame: The frame that has called it, or one further in.
+            frame: The frame that has called it, or one further in; None where none has.
 
         Returns:
             The result, or what a hook has put in its place.
@@ -79,7 +80,7 @@ class DispatchedOps:
             return func(*args, **kwargs) if kwargs else func(*args)
         run = self._thread.run
         if run is None:
-            run = self._runs.eager.of_thread()
+            run, frame = self._runs.current(), self._runs.frame_with_line(frame)
         inputs = tensors_in(args, self._tensor)
         if kwargs:
             inputs += tensors_in(list(kwargs.values()), self._tensor)
@@ -126,12 +127,20 @@ def torch_dispatch(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any
     """
     mode.depth += 1
     try:
-        return mode.ops.make(func, args, kwargs, sys._getframe(0))
+        return mode.ops.make(func, args, kwargs, _innermost_frame())
     except BaseException as error:
         error.__traceback__ = frames_within_op(error.__traceback__)
         raise error                             # compiled, a mere `raise` has the earlier traceback
     finally:
         mode.depth -= 1
+
+
+def _innermost_frame() -> FrameType | None:
+    """The innermost frame; compiled, that of the caller, which a thread that the engine has for a device may be without."""
+    try:
+        return sys._getframe(0)
+    except ValueError:
+        return None
 
 
 def _replaced(value: Any, before: Any, now: Any) -> Any:

@@ -4,7 +4,7 @@ cimport cython
 from pyfuncdbg.hooks.call cimport CallSite, Run
 
 
-cdef long _BETWEEN, _PROGRAM, _LIBRARY, _MODULE, _MOST, _NODES, _OUTPUTS
+cdef long _BETWEEN, _PROGRAM, _LIBRARY, _MODULE, _MOST, _OUTPUTS
 
 
 cdef class OpPlace:
@@ -17,7 +17,7 @@ cdef class _Entry:
 
 
 cdef class OpSites:
-    cdef object _host, _leaves, _tensor, _sequence_number, _current_node, _module_code, _entry_code, _names, _nodes
+    cdef object _host, _leaves, _tensor, _sequence_number, _current_node, _module_code, _entry_code, _names, _runs, _thread
     cdef dict _kinds, _entries, _backward, _belongs
     cdef list _outputs, _makers, _codes
     cdef long _made

@@ -7,7 +7,6 @@ the thread of each op, for each op: what is found is kept by the code and instru
 """
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import Counter
 from types import CodeType, FrameType
@@ -19,6 +18,7 @@ from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.tapes.leaf_names import LeafNames
+from pyfuncdbg.hosts.torch.thread_runs import NODES, ForwardTables, ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _BETWEEN, _PROGRAM, _LIBRARY, _MODULE = range(4)
@@ -27,8 +27,6 @@ _INDUCTOR = 'torchinductor_'
 _MOST = 1 << 14
 _OUTPUTS = 1 << 10
 """Tensors whose ops are known by name: the newest. A table that grows would keep the garbage collector busy."""
-_NODES = 1 << 14
-"""Backward nodes of a thread whose forward ops are known: the newest."""
 BACKWARD = 'backward'
 """Attribute of a site whose ops are part of a backward pass."""
 
@@ -60,14 +58,6 @@ class _Entry:
         self.module = None if module is None else weakref.ref(module)
 
 
-class _ThreadNodes(threading.local):
-    """The forward sites of the newest backward nodes of this thread, whose sequence numbers are its own."""
-
-    def __init__(self) -> None:
-        self.last = 0
-        self.sites: list[tuple[int, CallSite] | None] = [None] * _NODES
-
-
 class OpSites:
     """The sites of all ops.
 
@@ -75,9 +65,10 @@ class OpSites:
         parts: Modules of the imported PyTorch.
         host: Of the sites.
         leaves: Names of parameters.
+        runs: The active runs, with the newest ops of each thread.
     """
 
-    def __init__(self, parts: TorchParts, host: TorchHost, leaves: LeafNames) -> None:
+    def __init__(self, parts: TorchParts, host: TorchHost, leaves: LeafNames, runs: ThreadRuns) -> None:
         self._host = host
         self._leaves = leaves
         self._tensor: type = parts.torch.Tensor
@@ -92,12 +83,12 @@ class OpSites:
         self._backward: dict[tuple[int, int], _Entry] = {}
         self._belongs: dict[tuple[str, str], bool] = {}
         self._names: Counter[str] = Counter()
-        self._nodes = _ThreadNodes()
+        self._runs, self._thread = runs, runs.thread
         self._outputs: list[Any] = [None] * _OUTPUTS
         self._makers: list[Any] = [None] * _OUTPUTS
         self._made = 0
 
-    def of(self, func: Any, frame: FrameType, run: Run, inputs: list[Any]) -> CallSite:
+    def of(self, func: Any, frame: FrameType | None, run: Run, inputs: list[Any]) -> CallSite:
         """The site of an op that begins.
 
         Args:
@@ -124,11 +115,11 @@ class OpSites:
             entry = self._entries[key] = _Entry(self._new_site(func, place, run, inputs, frame), func,
                                                 line.f_code if line is not None else None, place.module)
         site = entry.site
-        nodes = self._nodes
+        tables: ForwardTables = self._thread.forward
         number = self._sequence_number()
-        if number > nodes.last:
-            nodes.sites[(number - 1) % _NODES] = number - 1, site
-        nodes.last = number
+        if number > tables.last_op:
+            tables.op_sites[(number - 1) % NODES] = number - 1, site
+        tables.last_op = number
         return site
 
     def note_outputs(self, site: CallSite, result: Any) -> None:
@@ -175,9 +166,9 @@ class OpSites:
         return kind
 
     def _forward_site(self, node: Any) -> CallSite | None:
-        """The site of the forward op that a backward node belongs to, on this thread."""
+        """The site of the forward op that a backward node belongs to, which this thread executes."""
         number = node._sequence_nr()
-        noted = self._nodes.sites[number % _NODES]
+        noted = self._runs.forward.op_sites[number % NODES]
         if noted is None or noted[0] != number:
             return None
         key = node.name(), noted[1].op_type
@@ -201,7 +192,7 @@ class OpSites:
                 attrs={BACKWARD: True, 'forward': forward.name}, traits=op_traits(_op_type(func))), func, None, None)
         return entry.site
 
-    def _new_site(self, func: Any, place: OpPlace, run: Run, inputs: list[Any], frame: FrameType) -> CallSite:
+    def _new_site(self, func: Any, place: OpPlace, run: Run, inputs: list[Any], frame: FrameType | None) -> CallSite:
         scope = module_path(place.module, frame, self._module_code) if place.module is not None else ''
         name = self._unique(f'{scope}/{_op_name(func)}' if scope else _op_name(func))
         attrs: dict[str, Any] = {BACKWARD: True} if run.kind in ('backward', 'inner') else {}

@@ -107,7 +107,7 @@ class PythonCalls:
             self.enter_op_mode()
         run = self._runs.current()
         layout, inputs = flatten(args, kwargs, called.parameters if kwargs or args else ())
-        frame = sys._getframe(1)
+        frame = self._runs.frame_with_line(sys._getframe(1))
         site = called.site(frame, layout, run.kind == 'backward' and is_recomputing(frame),
                            form_of_values(inputs) if layout is None else None)
         if hooks.is_ignored(site) and run.aborted is None:

@@ -42,7 +42,7 @@ class BackwardPasses:
         self._calls = calls
         self._runs = runs
         self.leaves = LeafNames(parts)
-        self.forward = ForwardMode(parts, calls)
+        self.forward = ForwardMode(parts, calls, runs)
         self._steps = StepSites(host, parts.torch.nn.Parameter, self._line_of)
         self._sites = {label: CallSite(label, label, 'run', host, traits=Traits(backward_pass=True))
                        for label in (_BACKWARD, _GRAD)}
@@ -99,12 +99,14 @@ class BackwardPasses:
         sources = [] if accumulates else list(args[3] if len(args) > 3 else kwargs.get('inputs', ()))
         names = tuple([self.leaves.name(source, sys._getframe(2)) if hasattr(source, 'shape') else f'source {i}'
                        for i, source in enumerate(sources)])
-        run = self._new_run(label, len(targets), names)
-        steps = self._watched_steps(run, targets)
+        run, frame = self._new_run(label, len(targets), names), sys._getframe(1)
+        with self._parts.native.DisableTorchFunction(), self._parts.torch.enable_grad():
+            roots = [node for target in targets if (node := node_of(target)) is not None]
+        steps = self._watched_steps(run, roots)
 
         def whole(*_: Any) -> Sequence[Any]:
             try:
-                with self._runs.within(run, steps):
+                with self._runs.on_all_threads(roots, run, steps, frame):
                     result = original(tuple(targets), *args, **kwargs)
             finally:
                 if steps is not None:
@@ -133,14 +135,14 @@ class BackwardPasses:
         run.form = form
         return run
 
-    def _watched_steps(self, run: Run, targets: Sequence[Any]) -> PassSteps | None:
+    def _watched_steps(self, run: Run, roots: Sequence[Any]) -> PassSteps | None:
         """The hooks on the nodes of a pass; None if no hook of ours wants gradients."""
         if not hooks.gradient:
             return None
         frame = sys._getframe(2)
         try:
             with self._parts.native.DisableTorchFunction(), self._parts.torch.enable_grad():
-                graph = gradient_graph([node_of(target) for target in targets])
+                graph = gradient_graph(roots)
             steps = PassSteps(run, graph, self._steps, lambda leaf: self.leaves.name(leaf, frame))
             steps.install()
         except Exception as error:              # a mistake of ours must not end the program's pass

@@ -20,6 +20,7 @@ from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.tapes.forward_notes import READING, WAYS, ForwardNotes, GradientLoss
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
 from pyfuncdbg.hosts.torch.tensor_values import tensors_in
+from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _MOST_NODES = 256
@@ -36,15 +37,11 @@ class _Thread(threading.local):
     """State of this thread.
 
     Attributes:
-        notes: The notes.
         mode: Our mode that was put on its stack last. PyTorch takes it off while it handles a call, and where a backward
             step ends in which it was put there.
     """
 
     mode: Any = None
-
-    def __init__(self) -> None:
-        self.notes = ForwardNotes()
 
 
 class ForwardMode:
@@ -54,10 +51,11 @@ class ForwardMode:
         on: Whether PyTorch is attached.
     """
 
-    def __init__(self, parts: TorchParts, calls: PythonCalls) -> None:
+    def __init__(self, parts: TorchParts, calls: PythonCalls, runs: ThreadRuns) -> None:
         self.on = True
         self._parts = parts
         self._calls = calls
+        self._runs = runs
         self._thread = _Thread()
         self._tensor: type = parts.torch.Tensor
         self._methods = dict(vars(self._tensor))
@@ -69,8 +67,8 @@ class ForwardMode:
 
     @property
     def notes(self) -> ForwardNotes:
-        """The notes of this thread."""
-        return self._thread.notes
+        """The notes of this thread, or of that for which the engine executes a node here."""
+        return self._runs.forward.notes
 
     # ------------------------------------------------------------------ the stack of modes
     def enter(self) -> None:

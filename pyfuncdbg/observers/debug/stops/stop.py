@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.native_thread import thread_name
 from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery
 from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import frame_line, program_code, program_line
@@ -115,7 +116,7 @@ class Stop:
         self.number = next(_numbers)
         self.phase: Phase = phase
         self.thread = threading.get_native_id()
-        self.thread_name = threading.current_thread().name
+        self.thread_name = thread_name()
         self.call = call
         self.run = run if run is not None or call is None else call.run
         self.reason = reason

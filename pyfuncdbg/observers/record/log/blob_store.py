@@ -21,7 +21,7 @@ from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, Copied, Snapshot
-from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of, stats_of_summary
+from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of, stats_of_later
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 TENSOR_SHARE = 0.8
@@ -240,10 +240,9 @@ class BlobStore:
         """The statistics that a device makes; None where it has failed to."""
         self._began = time.monotonic()
         try:
-            counted = later.counted()
+            return stats_of_later(later)
         finally:
             self._awaited, self._began = self.awaited + 1, None
-        return stats_of_summary(counted) if counted is not None else None
 
     def _summary(self, array: np.ndarray, data: Any) -> Stats | None:
         """Statistics; what comes again, such as constants and weights in every run, is known by its hash."""

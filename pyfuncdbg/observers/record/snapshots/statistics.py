@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.value_placeholders import OCTAVES, ValueSummary
+from pyfuncdbg.hooks.value_placeholders import OCTAVES, LaterSummary, ValueSummary
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.histogram import BINS
 from pyfuncdbg.observers.record.records import Stats
@@ -93,6 +93,19 @@ def stats_of_summary(value: ValueSummary) -> Stats:
     """
     return Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf, value.min, value.max,
                  value.mean, value.std, value.histogram, value.first_bad)
+
+
+def stats_of_later(later: LaterSummary) -> Stats | None:
+    """The statistics of a value on a device, which are waited for.
+
+    Args:
+        later: Gives its counts, or its elements.
+
+    Returns:
+        The statistics; None where the device has failed to make them.
+    """
+    counted = later.counted()
+    return stats_of(counted) if isinstance(counted, np.ndarray) else None if counted is None else stats_of_summary(counted)
 
 
 def rows_of(arrays: Sequence[np.ndarray]) -> np.ndarray:

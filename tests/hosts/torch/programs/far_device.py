@@ -1,4 +1,7 @@
-"""A device of a program's own, whose tensors are in memory that NumPy cannot read."""
+"""A device of a program's own, whose tensors are in memory that NumPy cannot read.
+
+As for a GPU, PyTorch's engine executes the backward passes of such tensors on a thread of its own.
+"""
 import weakref
 
 import torch
@@ -7,25 +10,27 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 _setup_privateuseone_for_python_backend('far')
 copied = []
+near_by_memory = {}         # PyTorch makes tensors without a class of ours over the same memory
 
 
 class Far(torch.Tensor):
     @staticmethod
     def __new__(cls, near):
         made = torch._C._acc.create_empty_tensor(near.shape, near.dtype)
-        made.__class__ = Far
-        made.near = near
+        near_by_memory[made.untyped_storage()._cdata] = near.detach()
         return made
 
 
 def near(value):
-    return value.near if isinstance(value, Far) else torch.device('cpu') if isinstance(value, torch.device) else value
+    if isinstance(value, torch.Tensor) and value.device.type == 'far':
+        return near_by_memory[value.untyped_storage()._cdata]
+    return torch.device('cpu') if isinstance(value, torch.device) else value
 
 
 def on_device(op, *args, **kwargs):
     if op is torch.ops.aten._copy_from.default:
         source, target = args[:2]
-        if isinstance(source, Far) and not isinstance(target, Far):
+        if source.device.type == 'far' != target.device.type:
             copied.append(source.numel())
         near(target).copy_(near(source))
         return target
