@@ -54,8 +54,7 @@ class TorchAttachment:
         links = GradientLinks()
         self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
-        op_sites = OpSites(torch_parts, host, self._passes.leaves, runs)
-        self._dispatched_ops = DispatchedOps(torch_parts, self._calls, runs, op_sites)
+        self._dispatched_ops = DispatchedOps(torch_parts, self._calls, runs, OpSites(torch_parts, self._passes.leaves, runs))
         self._op_modes = OpModes(torch_parts, self._calls, self._dispatched_ops)
         self._calls.enter_op_mode = self._op_modes.enter
         self._program_hooks = ProgramHooks(torch_parts, host, self._calls)

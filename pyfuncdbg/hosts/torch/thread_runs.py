@@ -26,7 +26,7 @@ NODES = 1 << 14
 
 
 class ForwardTables:
-    """What is known of the operations that one thread has made, by the sequence numbers of their nodes, which are its own.
+    """Tables of the operations of one thread, by the sequence numbers of their nodes, which are its own.
 
     Attributes:
         notes: Lines of the program, and lost gradients.
@@ -77,12 +77,14 @@ class ThreadRuns:
         current_pass: PyTorch's `_current_graph_task_id`: the number of the pass that this thread executes, -1 without one.
 
     Attributes:
+        host: As the argument.
         eager: The runs of the program's own code.
         thread: Its `run` is the innermost module call or pass that has begun on this thread, None without one; its `forward`
             is of the operations that this thread has made.
     """
 
     def __init__(self, host: TorchHost, current_pass: Callable[[], int]) -> None:
+        self.host = host
         self.eager = EagerRuns(host)
         self.thread = _Active()
         self._current_pass = current_pass

@@ -16,7 +16,6 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
-from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.tapes.leaf_names import LeafNames
 from pyfuncdbg.hosts.torch.thread_runs import NODES, ForwardTables, ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -63,13 +62,12 @@ class OpSites:
 
     Args:
         parts: Modules of the imported PyTorch.
-        host: Of the sites.
         leaves: Names of parameters.
         runs: The active runs, with the newest ops of each thread.
     """
 
-    def __init__(self, parts: TorchParts, host: TorchHost, leaves: LeafNames, runs: ThreadRuns) -> None:
-        self._host = host
+    def __init__(self, parts: TorchParts, leaves: LeafNames, runs: ThreadRuns) -> None:
+        self._host = runs.host
         self._leaves = leaves
         self._tensor: type = parts.torch.Tensor
         self._sequence_number = parts.autograd._get_sequence_nr
