@@ -1,8 +1,8 @@
 """Summaries of tensors in the memory of a device.
 
 Begun on the thread of a call, which waits for nothing, and read later by the recorder's writer, or where a user asks. The
-elements of a small tensor are copied behind the work that the program has queued on the device: that is cheaper than to count
-them there. Of a large one up to six numbers are counted there, and copied.
+elements of a small tensor are copied behind the work that the program has queued on the device: that is cheaper than to
+count them there. Of a large one up to six numbers are counted there, and copied.
 """
 from __future__ import annotations
 
