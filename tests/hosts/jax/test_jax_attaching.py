@@ -100,7 +100,7 @@ def test_attaching_and_detaching_in_the_middle_of_a_call(jax: Any) -> None:
 
 def test_another_version_runs_unwatched(jax: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, '__version__', '0.99.0')
-    with pytest.raises(AttachError, match=r'JAX 0\.99\.0 is not supported, expected 0\.6 to 0\.10'):
+    with pytest.raises(AttachError, match=r'JAX 0\.99\.0 is not supported, expected 0\.6 to 0\.12'):
         pyfuncdbg.attach('jax')
 
 
@@ -122,7 +122,7 @@ def test_a_program_with_another_version_gets_one_line(tmp_path: Path) -> None:
     done = run(tmp_path, '-m', 'pyfuncdbg', 'run', 'program.py')
     assert done.stdout == '1.0\n'
     assert [line for line in done.stderr.splitlines() if line.startswith('pyfuncdbg: JAX')] == [
-        'pyfuncdbg: JAX 1.0 is not supported, expected 0.6 to 0.10. It runs unwatched.']
+        'pyfuncdbg: JAX 1.0 is not supported, expected 0.6 to 0.12. It runs unwatched.']
 
 
 def test_two_threads_dispatch_at_once(jax: Any, seen: Seen) -> None:

@@ -111,6 +111,6 @@ def test_an_exception_whose_text_cannot_be_had(tmp_path: Path) -> None:
     plain = run(tmp_path, 'plain.py')
     done, trace = record(tmp_path, TEXTLESS)
     assert done.stdout == plain.stdout == '2.0\ncaught Textless None\n', done.stderr
-    assert done.returncode == plain.returncode == -6
+    assert done.returncode == plain.returncode == (-6 if RELEASE < (0, 11) else 1)
     calls = [(call.site.function, call.error.type if call.error else '') for call in trace.calls(kind='python')]
     assert calls[:2] == [('half', ''), ('forward', '__main__.Textless')]
