@@ -79,7 +79,7 @@ def _interrupted() -> int:
 
 def _read(args: Sequence[str]) -> Action:
     actions = {'run': _run, 'show': _show, 'open': _open, 'diff': _diff, 'traces': _traces, 'clean': _clean,
-               'trim': _trim, 'pack': _pack, 'unpack': _unpack,
+               'trim': _trim, 'merge': _merge, 'pack': _pack, 'unpack': _unpack,
                'verify': _verify, 'doctor': _doctor, 'connect': _connect, 'demo': _demo, 'help': _help,
                'completion': _completion}
     from pyfuncdbg import __version__
@@ -425,6 +425,13 @@ def _trim(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_intermixed_args(args)        # calls may stand behind options
     from pyfuncdbg.ui.commands import trace_files
     code = trace_files.trim(options)
+    return lambda: code
+
+
+def _merge(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    options = parser.parse_intermixed_args(args)
+    from pyfuncdbg.ui.commands import trace_files
+    code = trace_files.merge(options)
     return lambda: code
 
 

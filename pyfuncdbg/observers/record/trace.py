@@ -217,7 +217,7 @@ class Trace:
                          runs['backward'], runs['element'], runs['inner'], self._reading.first_run(),
                          *self._environment(first), first.compiled, tuple([trip_of(note) for note in self._notes(TRIP)]),
                          pauses_of([note for note in self._notes(SWITCH) if note.process == 1]),
-                         tuple([log.pid for log in logs if not log.ended]), tree)
+                         tuple([log.pid for log in logs if not log.ended]), manifest.parts, tree)
 
     def uncaught(self) -> str:
         """The exception that ended the program.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.observers.record.index.process_tree import ProgramProcess
+from pyfuncdbg.observers.record.log.trace_folder import TracePart
 from pyfuncdbg.observers.record.records import OLDEST, TRIMMED, UNSAMPLED, NoteRecord
 
 
@@ -106,6 +107,7 @@ class TraceInfo:
         trips: Why a flight recorder has written it, at most 100; none of a trace of the whole program.
         pauses: When recording was off: calls then are not in it, and not counted.
         unclosed: Those of `processes` that have not closed their log.
+        parts: Traces that it was merged of, with the seconds that were added to the times of each.
         tree: Every process of the program that is known, in order of their start; empty if the trace does not say.
     """
 
@@ -148,6 +150,7 @@ class TraceInfo:
     trips: tuple[Trip, ...] = ()
     pauses: tuple[Pause, ...] = ()
     unclosed: tuple[int, ...] = ()
+    parts: tuple[TracePart, ...] = ()
     tree: tuple[ProgramProcess, ...] = ()
 
     @property

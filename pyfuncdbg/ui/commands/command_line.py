@@ -123,6 +123,16 @@ def _trim() -> argparse.ArgumentParser:
     return parser
 
 
+def _merge() -> argparse.ArgumentParser:
+    parser = _new_parser('merge', 'Make one trace of those that several machines have recorded of one program.',
+                         usage='pyfuncdbg merge TRACE TRACE ... -o NEW [--clock TRACE=SECONDS]')
+    parser.add_argument('traces', metavar='TRACE', nargs='+', help='folders that recordings left, NAME.pfd')
+    parser.add_argument('-o', dest='output', metavar='NEW', required=True, help='folder of the new trace')
+    parser.add_argument('--clock', metavar='TRACE=SECONDS', action='append', default=[],
+                        help='add seconds to the times of a trace, whose machine has another clock: b.pfd=-3600')
+    return parser
+
+
 def _pack() -> argparse.ArgumentParser:
     parser = _new_parser('pack', 'Make one compressed file of a trace, to send it. It holds source text and values: --strip '
                                  'removes what the receiver must not see.', usage='pyfuncdbg pack TRACE [options]')
@@ -229,6 +239,7 @@ SUBCOMMANDS = {
     'traces': Subcommand('list the traces of a folder', _traces),
     'clean': Subcommand('remove the traces of a folder', _clean),
     'trim': Subcommand('copy the calls of interest into a smaller trace', _trim),
+    'merge': Subcommand('make one trace of those of several machines', _merge),
     'pack': Subcommand('make one compressed file of a trace, to send it', _pack),
     'unpack': Subcommand('make a trace of a packed file', _unpack),
     'verify': Subcommand('check that a program behaves the same when recorded, and measure the cost', _verify,

@@ -1,24 +1,27 @@
-"""`pyfuncdbg trim`, `pack` and `unpack`: a smaller copy of a trace, a trace as one file.
+"""`pyfuncdbg trim`, `merge`, `pack` and `unpack`: a smaller copy of a trace, one of several, a trace as one file.
 
 Called by the command line, on the main thread.
 """
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import UsageError
+from pyfuncdbg.errors import UsageError, nearest
 from pyfuncdbg.observers.debug.conditions.recorded_condition import RecordedCondition
 from pyfuncdbg.observers.record.log.trace_folder import PACKED
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.observers.record.transfer.merged_trace import merge_traces
 from pyfuncdbg.observers.record.transfer.packed_trace import pack_trace, unpack_trace
 from pyfuncdbg.observers.record.transfer.redaction import Redaction
 from pyfuncdbg.observers.record.transfer.trace_copy import CopiedTrace, copy_trace
@@ -30,6 +33,8 @@ from pyfuncdbg.ui.views.units import count, size
 
 _RANGE = re.compile(r'#?((?:\d+\.)?\d+)\.\.#?((?:\d+\.)?\d+)')
 _PAGE = 2_000
+_LONGEST_SHIFT = 1e10
+"""Seconds, three centuries."""
 _Ids = dict[int, np.ndarray]
 
 
@@ -126,6 +131,61 @@ def _with_runs(trace: Trace, chosen: set[tuple[int, int]], around: int) -> _Ids:
         own = keep & (every.processes == process)
         ids[process] = np.unique(np.concatenate((every.ids[own], -every.runs[own])))
     return ids
+
+
+def merge(options: argparse.Namespace) -> int:
+    """Merge traces; the exit code.
+
+    Args:
+        options: `traces`, `output` and `clock`.
+
+    Raises:
+        UsageError: There is one trace only, or a clock makes no sense.
+        TraceError: A trace cannot be read, or the new one not be made.
+    """
+    sources, target = [Path(trace) for trace in options.traces], Path(options.output)
+    if len(sources) < 2:
+        raise UsageError(f'merge: {options.traces[0]} alone is one trace already; give two or more')
+    clocks = dict([_clock(text, sources) for text in options.clock])
+    spans = []
+    for source in sources:
+        with reading_progress(str(source)) as progress, Trace.open(source, progress) as trace:
+            info = trace.info()
+        begun = info.started + clocks.get(source, 0.0)
+        spans.append((begun, begun + info.duration, source))
+    nbytes = merge_traces(sources, target, clocks)
+    with Trace.open(target) as trace:
+        calls, processes = len(trace.call_numbers().ids), len(trace.info().processes)
+    _report_gaps(spans)
+    print(f'{one_line(str(target), 200)}  {count(calls, "call")} of {count(processes, "process", "processes")}, '
+          f'{size(nbytes)}')
+    return 0
+
+
+def _clock(text: str, sources: Sequence[Path]) -> tuple[Path, float]:
+    """What is added to the times of a trace: 'b.pfd=-3600'."""
+    name, _, seconds = text.rpartition('=')
+    names = [str(source) for source in sources]
+    if name not in names:
+        raise UsageError(f'merge: --clock {text!r} names no trace that is merged; expected TRACE=SECONDS with TRACE one of '
+                         f'{", ".join(names)}{nearest(name, names)}')
+    try:
+        shift = float(seconds)
+    except ValueError:
+        shift = math.nan
+    if not abs(shift) < _LONGEST_SHIFT:
+        raise UsageError(f'merge: --clock {text!r}: {seconds!r} is not a number of seconds; expected one as -3600 or 0.25')
+    return sources[names.index(name)], shift
+
+
+def _report_gaps(spans: list[tuple[float, float, Path]]) -> None:
+    """Say which traces ran at no time together by their clocks: these may be wrong."""
+    spans.sort()
+    for (_, end, earlier), (begun, _, later) in pairwise(spans):
+        if begun > end:
+            name = one_line(str(later), 300)
+            print(f'pyfuncdbg: {one_line(str(earlier), 300)} had ended {begun - end:,.1f} s before {name} began, by their '
+                  f'machines\' clocks; if they ran together, add --clock {name}=SECONDS', file=sys.stderr)
 
 
 def pack(options: argparse.Namespace) -> int:

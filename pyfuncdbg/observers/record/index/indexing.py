@@ -199,7 +199,8 @@ class _LogIndexing:
         if kind == log_file.PROCESS:
             self._index_waiting()                # by the clock that they were written by
             pid, _, argv, python, host, wall, clock, facts = list_of(fields, 8)
-            log.offset = _clamp(round((float(wall) - self.index.manifest.created) * 1e9) - number(clock))
+            begun = float(wall) + self.index.manifest.clock_of(self.process) - self.index.manifest.created
+            log.offset = _clamp(round(begun * 1e9) - number(clock))
             log.pid, log.argv, log.python, log.host = number(pid), texts(argv), text(python), text(host)
             facts = facts if isinstance(facts, dict) else {}
             log.ops, log.machine = facts.get('ops') is True, text(facts.get('machine', ''))

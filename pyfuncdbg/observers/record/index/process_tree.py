@@ -15,6 +15,8 @@ from pyfuncdbg.observers.record.log.descriptor import open_regular
 from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST
 from pyfuncdbg.observers.record.processes.rank_label import label_of
 
+PART = 'part'
+"""Event of the list of a merged trace: what follows is of another machine."""
 _MOST = 10_000
 _LONGEST = 2_000
 
@@ -72,6 +74,8 @@ def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tupl
     newest: dict[tuple[str, int], int] = {}
     for fields in process_lines(folder):
         pid, at, event = fields.get('pid'), fields.get('at'), fields.get('event')
+        if event == PART:
+            newest.clear()
         if type(pid) is not int or (event in ('begin', 'unfollowed') and len(found) >= _MOST):
             continue
         if event in ('begin', 'unfollowed') and (process := _process(pid, fields)) is not None:

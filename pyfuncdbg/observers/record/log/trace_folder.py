@@ -11,8 +11,8 @@ import stat
 import struct
 import time
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,22 @@ _LATEST = 253_402_300_800.0
 
 
 @dataclass(frozen=True, slots=True)
+class TracePart:
+    """One of the traces that a trace was merged of.
+
+    Attributes:
+        name: Of its folder.
+        first, last: Numbers of its processes here.
+        clock: Seconds that were added to its times.
+    """
+
+    name: str
+    first: int
+    last: int
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Identity of a trace.
 
@@ -45,6 +61,7 @@ class Manifest:
         created: Unix time, seconds; all times in the trace count from here.
         budget: Bytes.
         options: Of the recorders of its processes.
+        parts: Traces that it was merged of, none of one that was recorded.
     """
 
     id: str
@@ -52,6 +69,11 @@ class Manifest:
     created: float
     budget: int
     options: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[TracePart, ...] = ()
+
+    def clock_of(self, process: int) -> float:
+        """Seconds to be added to the times of a process."""
+        return next((part.clock for part in self.parts if part.first <= process <= part.last), 0.0)
 
 
 def check_budget(budget: int) -> None:
@@ -67,7 +89,8 @@ def check_budget(budget: int) -> None:
         raise TraceError(f'a budget of {budget} bytes is too small to record anything; give at least {SMALLEST_BUDGET}')
 
 
-def create(path: Path, budget: int, created: float | None = None, options: dict[str, Any] | None = None) -> bool:
+def create(path: Path, budget: int, created: float | None = None, options: dict[str, Any] | None = None,
+           parts: Sequence[TracePart] = ()) -> bool:
     """Make a new trace, whose first process is this one; on failure nothing is left behind.
 
     Args:
@@ -75,6 +98,7 @@ def create(path: Path, budget: int, created: float | None = None, options: dict[
         budget: Bytes.
         created: Unix time from which its times count; by default now.
         options: Of the recorders of the processes that follow.
+        parts: As of the `Manifest`.
 
     Returns:
         Whether the folder was made too.
@@ -95,7 +119,8 @@ def create(path: Path, budget: int, created: float | None = None, options: dict[
                 ledger.write(LEDGER_CONTENT.pack(0, 1))
             _write_atomically(path / MANIFEST, json.dumps({
                 'format': _FORMAT, 'version': VERSION, 'id': uuid.uuid4().hex,
-                'created': time.time() if created is None else created, 'budget': budget, 'options': options or {}}))
+                'created': time.time() if created is None else created, 'budget': budget, 'options': options or {},
+                **({'parts': [astuple(part) for part in parts]} if parts else {})}))
         except FileExistsError:
             raise path_taken_error(path) from None
         except OSError:
@@ -289,7 +314,12 @@ def read_manifest(path: Path) -> Manifest:
         if not 0 <= budget < 1 << 63:
             raise ValueError('its budget is out of range')
         options = fields.get('options')
-        return Manifest(str(fields['id'])[:64], version, created, budget, options if isinstance(options, dict) else {})
+        parts = tuple([TracePart(str(name)[:200], int(first), int(last), float(clock))
+                       for name, first, last, clock in fields.get('parts', ())])
+        if not all(abs(part.clock) < _LATEST for part in parts):
+            raise ValueError('a clock is out of range')
+        return Manifest(str(fields['id'])[:64], version, created, budget, options if isinstance(options, dict) else {},
+                        parts)
     except OSError as error:
         raise TraceError(f'{path / MANIFEST}: cannot be read: {error.strerror}') from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:

@@ -76,7 +76,7 @@ def copy_trace(source: Path, target: Path, ids: Mapping[int, np.ndarray] | None 
         raise TraceError(f'{target}: is in the folder of the trace itself; give another path')
     if not logs:
         raise TraceError(f'{source}: holds no log: there is nothing to copy')
-    create(target, manifest.budget, manifest.created)
+    create(target, manifest.budget, manifest.created, parts=manifest.parts)
     try:
         copy = _Copy(ids, redaction)
         for log in logs:

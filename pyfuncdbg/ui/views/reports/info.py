@@ -44,6 +44,12 @@ def info_view(info: TraceInfo) -> Page:
     running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
     grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))
     pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
+    for number, part in enumerate(info.parts):
+        which = f'process #{part.first}' if part.first == part.last else f'processes #{part.first} to #{part.last}'
+        shift = f', {part.clock:+,.3f} s added to its clock' if part.clock else ''
+        grid.add_row('' if number else 'merged of', Text(f'{one_line(part.name, 60)}  {which}{shift}'))
+    if info.parts:
+        grid.add_row('', Text('Times are by the clock of each machine: how far these differ is not known.', 'dim'))
     if len(info.tree) > 1:
         grid.add_row('processes', Text(f'{len(info.tree)}, recorded: {len(info.processes)}'))
         grid.add_row('', process_tree(info.tree))

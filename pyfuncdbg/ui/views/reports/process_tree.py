@@ -34,11 +34,11 @@ def process_tree(processes: Sequence[ProgramProcess]) -> Text:
 
 def _ordered(processes: Sequence[ProgramProcess]) -> list[tuple[ProgramProcess, int]]:
     """Each process behind the one that started it, with how deep it is."""
-    places = {(one.host, one.pid): place for place, one in enumerate(processes)}
+    places: dict[tuple[str, int], int] = {}     # of those so far: an id comes again, on another machine too
     below: dict[int, list[int]] = {}
     for place, one in enumerate(processes):
-        parent = places.get((one.host, one.parent), -1)
-        below.setdefault(parent if parent < place else -1, []).append(place)
+        below.setdefault(places.get((one.host, one.parent), -1), []).append(place)
+        places[one.host, one.pid] = place
     ordered: list[tuple[ProgramProcess, int]] = []
     waiting = [(place, 0) for place in reversed(below.get(-1, []))]
     while waiting:

@@ -1,0 +1,113 @@
+"""Merge of traces of several machines into one.
+
+Their logs are copied as they are: a process is numbered anew by the name of its log, and the times of a log count from a
+reading of the clock in it, so that all fit to one beginning. On the thread of the command.
+"""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pyfuncdbg.errors import TraceError
+from pyfuncdbg.observers.record.index.process_tree import PART, process_lines
+from pyfuncdbg.observers.record.log import log_names
+from pyfuncdbg.observers.record.log.descriptor import open_regular
+from pyfuncdbg.observers.record.log.log_names import ProcessLog
+from pyfuncdbg.observers.record.log.trace_folder import (
+    LEDGER,
+    LEDGER_CONTENT,
+    Manifest,
+    TracePart,
+    create,
+    read_manifest,
+    recording_process,
+)
+from pyfuncdbg.observers.record.processes.followed_process import LIST
+
+_CHUNK = 1 << 20
+
+
+def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, float]) -> int:
+    """Merge traces.
+
+    Args:
+        sources: Their folders, two at least.
+        target: The folder of the new trace, which must not exist; on failure nothing is left of it.
+        clocks: Seconds that are added to the times of a trace, for a machine whose clock is wrong; 0 where none are given.
+
+    Returns:
+        Bytes of its logs.
+
+    Raises:
+        TraceError: One cannot be read, is still recorded, or is there twice; or the new one cannot be made.
+    """
+    manifests = [read_manifest(source) for source in sources]
+    logs = [log_names.logs(source) for source in sources]
+    _check(sources, manifests, logs, target)
+    parts, first = [], 1
+    for source, manifest, own in zip(sources, manifests, logs, strict=True):
+        shift, last = clocks.get(source, 0.0), first + max((log.process for log in own), default=1) - 1
+        inner = [TracePart(f'{source.name}/{part.name}', part.first + first - 1, part.last + first - 1, part.clock + shift)
+                 for part in manifest.parts]     # it is one of several itself
+        parts += inner or [TracePart(source.name, first, last, shift)]
+        first = last + 1
+    created = min(manifest.created + clocks.get(source, 0.0) for source, manifest in zip(sources, manifests, strict=True))
+    create(target, sum(manifest.budget for manifest in manifests), created, parts=parts)
+    try:
+        nbytes, before = 0, 0
+        with open(target / LIST, 'x', encoding='ascii') as processes:
+            for source, own in zip(sources, logs, strict=True):
+                for log in own:
+                    nbytes += _copy_log(log, target, log.process + before)
+                _copy_processes(source, processes.write, clocks.get(source, 0.0))
+                before += max((log.process for log in own), default=1)
+        (target / LEDGER).write_bytes(LEDGER_CONTENT.pack(nbytes, before))
+    except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)
+        raise TraceError(f'{target}: cannot be written: {error.strerror}') from error
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    return nbytes
+
+
+def _check(sources: Sequence[Path], manifests: Sequence[Manifest], logs: Sequence[Sequence[ProcessLog]],
+           target: Path) -> None:
+    """Refuse what cannot be merged, before anything is written."""
+    if target.exists() or target.is_symlink():
+        raise TraceError(f'{target}: exists already; give a path that does not')
+    known: dict[str, Path] = {}
+    for source, manifest, own in zip(sources, manifests, logs, strict=True):
+        if source.resolve() in target.resolve().parents:
+            raise TraceError(f'{target}: is in the folder of a trace, {source}; give another path')
+        if manifest.id in known:
+            raise TraceError(f'{source}: is the same trace as {known[manifest.id]}; name each once')
+        if process := recording_process(source):
+            raise TraceError(f'{source}: process {process} records there; merge it when that has ended')
+        if not own:
+            raise TraceError(f'{source}: holds no log: there is nothing to merge')
+        known[manifest.id] = source
+
+
+def _copy_log(log: ProcessLog, target: Path, process: int) -> int:
+    """Copy the segments of a log under another number; how many bytes they have."""
+    nbytes = 0
+    for segment, path in log.segments.items():
+        first = target / f'{path.name.partition("-")[0]}-{process:04d}.log'
+        with open(open_regular(path), 'rb') as source, open(log_names.segment_path(first, segment), 'xb') as copy:
+            shutil.copyfileobj(source, copy, _CHUNK)
+            nbytes += os.fstat(copy.fileno()).st_size
+    return nbytes
+
+
+def _copy_processes(source: Path, write: Callable[[str], object], shift: float) -> None:
+    """Copy the list of processes. A process id of one machine means another process on the next."""
+    lines = [{'event': PART}, *process_lines(source)]
+    for fields in lines:
+        at = fields.get('at')
+        if isinstance(at, float | int):
+            fields['at'] = at + shift
+        write(json.dumps(fields) + '\n')
