@@ -80,9 +80,9 @@ def recorded(cwd: Path) -> list[str]:
 
 @pytest.mark.parametrize(('args', 'said'), [
     ('',
-     'no command given: expected one of run, show, open, diff, traces, clean, trim, pack, unpack, verify, doctor, connect, '
+     'no command given: expected one of run, show, open, diff, traces, clean, trim, merge, pack, unpack, verify, doctor, connect, '
      'demo, help, completion'),
-    ('rnu prog.py', "no command 'rnu'; there are run, show, open, diff, traces, clean, trim, pack, unpack, verify, doctor, "
+    ('rnu prog.py', "no command 'rnu'; there are run, show, open, diff, traces, clean, trim, merge, pack, unpack, verify, doctor, "
                     "connect, demo, help, completion. Did you mean 'run'?"),
     ('--verison', "unrecognized arguments: --verison. Did you mean '--version'?"),
     ('run --brek norm t.py', "run: unrecognized arguments: --brek. Did you mean '--break'?"),

@@ -72,7 +72,14 @@ class Manifest:
     parts: tuple[TracePart, ...] = ()
 
     def clock_of(self, process: int) -> float:
-        """Seconds to be added to the times of a process."""
+        """What a merge has added to the times of a process.
+
+        Args:
+            process: Its number.
+
+        Returns:
+            Seconds; 0 in a trace that was not merged.
+        """
         return next((part.clock for part in self.parts if part.first <= process <= part.last), 0.0)
 
 

@@ -21,11 +21,11 @@ from pyfuncdbg.observers.record.log.trace_folder import (
     LEDGER_CONTENT,
     Manifest,
     TracePart,
-    create,
     read_manifest,
     recording_process,
 )
 from pyfuncdbg.observers.record.processes.followed_process import LIST
+from pyfuncdbg.observers.record.transfer.new_trace import new_trace
 
 _CHUNK = 1 << 20
 
@@ -46,43 +46,31 @@ def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, fl
     """
     manifests = [read_manifest(source) for source in sources]
     logs = [log_names.logs(source) for source in sources]
-    _check(sources, manifests, logs, target)
+    _check(sources, manifests, logs)
     parts, first = [], 1
     for source, manifest, own in zip(sources, manifests, logs, strict=True):
-        shift, last = clocks.get(source, 0.0), first + max((log.process for log in own), default=1) - 1
+        shift, last = clocks.get(source, 0.0), first + max(log.process for log in own) - 1
         inner = [TracePart(f'{source.name}/{part.name}', part.first + first - 1, part.last + first - 1, part.clock + shift)
                  for part in manifest.parts]     # it is one of several itself
         parts += inner or [TracePart(source.name, first, last, shift)]
         first = last + 1
     created = min(manifest.created + clocks.get(source, 0.0) for source, manifest in zip(sources, manifests, strict=True))
-    create(target, sum(manifest.budget for manifest in manifests), created, parts=parts)
-    try:
+    budget = sum(manifest.budget for manifest in manifests)
+    with new_trace(target, sources, budget, created, parts), open(target / LIST, 'x', encoding='ascii') as processes:
         nbytes, before = 0, 0
-        with open(target / LIST, 'x', encoding='ascii') as processes:
-            for source, own in zip(sources, logs, strict=True):
-                for log in own:
-                    nbytes += _copy_log(log, target, log.process + before)
-                _copy_processes(source, processes.write, clocks.get(source, 0.0))
-                before += max((log.process for log in own), default=1)
+        for source, own in zip(sources, logs, strict=True):
+            for log in own:
+                nbytes += _copy_log(log, target, log.process + before)
+            _copy_processes(source, processes.write, clocks.get(source, 0.0))
+            before += max(log.process for log in own)
         (target / LEDGER).write_bytes(LEDGER_CONTENT.pack(nbytes, before))
-    except OSError as error:
-        shutil.rmtree(target, ignore_errors=True)
-        raise TraceError(f'{target}: cannot be written: {error.strerror}') from error
-    except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
-        raise
     return nbytes
 
 
-def _check(sources: Sequence[Path], manifests: Sequence[Manifest], logs: Sequence[Sequence[ProcessLog]],
-           target: Path) -> None:
+def _check(sources: Sequence[Path], manifests: Sequence[Manifest], logs: Sequence[Sequence[ProcessLog]]) -> None:
     """Refuse what cannot be merged, before anything is written."""
-    if target.exists() or target.is_symlink():
-        raise TraceError(f'{target}: exists already; give a path that does not')
     known: dict[str, Path] = {}
     for source, manifest, own in zip(sources, manifests, logs, strict=True):
-        if source.resolve() in target.resolve().parents:
-            raise TraceError(f'{target}: is in the folder of a trace, {source}; give another path')
         if manifest.id in known:
             raise TraceError(f'{source}: is the same trace as {known[manifest.id]}; name each once')
         if process := recording_process(source):

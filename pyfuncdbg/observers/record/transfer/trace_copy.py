@@ -5,7 +5,6 @@ On the thread of the command. The trace may be hostile: damaged records are left
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +23,10 @@ from pyfuncdbg.observers.record.log.log_file import LogFrame
 from pyfuncdbg.observers.record.log.log_names import ProcessLog
 from pyfuncdbg.observers.record.log.log_segments import LogSegments
 from pyfuncdbg.observers.record.log.segmented_log import SegmentedLog, removed_segments
-from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, create, read_manifest
+from pyfuncdbg.observers.record.log.trace_folder import LEDGER, LEDGER_CONTENT, read_manifest
 from pyfuncdbg.observers.record.processes.followed_process import LIST
 from pyfuncdbg.observers.record.records import OLDEST, TRIMMED
+from pyfuncdbg.observers.record.transfer.new_trace import new_trace
 from pyfuncdbg.observers.record.transfer.redaction import NO_REDACTION, PathRedaction, RecordRedaction, Redaction
 
 _CHUNK = 1 << 20
@@ -70,14 +70,9 @@ def copy_trace(source: Path, target: Path, ids: Mapping[int, np.ndarray] | None 
         TraceError: The trace cannot be read, or the copy not be made.
     """
     manifest, logs = read_manifest(source), log_names.logs(source)
-    if target.exists() or target.is_symlink():
-        raise TraceError(f'{target}: exists already; give a path that does not')
-    if source.resolve() in target.resolve().parents:
-        raise TraceError(f'{target}: is in the folder of the trace itself; give another path')
     if not logs:
         raise TraceError(f'{source}: holds no log: there is nothing to copy')
-    create(target, manifest.budget, manifest.created, parts=manifest.parts)
-    try:
+    with new_trace(target, [source], manifest.budget, manifest.created, manifest.parts):
         copy = _Copy(ids, redaction)
         for log in logs:
             copy.look_at(log)
@@ -86,13 +81,7 @@ def copy_trace(source: Path, target: Path, ids: Mapping[int, np.ndarray] | None 
             copy.write(log, target / f'{log.path.name.partition(".")[0]}.log')
         nbytes = sum(log.nbytes for log in log_names.logs(target))
         (target / LEDGER).write_bytes(LEDGER_CONTENT.pack(nbytes, max(log.process for log in logs)))
-        return CopiedTrace(str(target), copy.calls, copy.left_out, nbytes, tuple(copy.damage))
-    except OSError as error:
-        shutil.rmtree(target, ignore_errors=True)
-        raise TraceError(f'{target}: cannot be written: {error.strerror}') from error
-    except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
-        raise
+    return CopiedTrace(str(target), copy.calls, copy.left_out, nbytes, tuple(copy.damage))
 
 
 class _Copy:

@@ -1,12 +1,13 @@
 """The properties of a trace (`info`): writer, time, size, losses, damage; and the counts of its runs. Pure."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.hooks.op_cost import OpCost
+from pyfuncdbg.observers.record.log.trace_folder import TracePart
 from pyfuncdbg.observers.record.trace_info import Pause, TraceInfo, Trip
 from pyfuncdbg.ui.views.calls.output import dropped_line
 from pyfuncdbg.ui.views.escape import label, one_line, visible
@@ -22,6 +23,7 @@ def damage_lines(damage: Iterable[str]) -> list[Text]:
 
 _LONGEST_FIELD = 500
 _LISTED_TRIPS = _LISTED_PAUSES = 5
+_LISTED_PARTS = 40
 _LONGEST_COMMAND = 2_000
 """Characters of a command line that are shown: rich takes a minute to fold some megabytes."""
 
@@ -44,12 +46,8 @@ def info_view(info: TraceInfo) -> Page:
     running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
     grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))
     pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
-    for number, part in enumerate(info.parts):
-        which = f'process #{part.first}' if part.first == part.last else f'processes #{part.first} to #{part.last}'
-        shift = f', {part.clock:+,.3f} s added to its clock' if part.clock else ''
-        grid.add_row('' if number else 'merged of', Text(f'{one_line(part.name, 60)}  {which}{shift}'))
-    if info.parts:
-        grid.add_row('', Text('Times are by the clock of each machine: how far these differ is not known.', 'dim'))
+    for name, text in _parts(info.parts):
+        grid.add_row(name, text)
     if len(info.tree) > 1:
         grid.add_row('processes', Text(f'{len(info.tree)}, recorded: {len(info.processes)}'))
         grid.add_row('', process_tree(info.tree))
@@ -70,6 +68,18 @@ def info_view(info: TraceInfo) -> Page:
         parts.append(dropped_line(info.dropped))
     parts += damage_lines(info.damage)
     return Page(*parts)
+
+
+def _parts(parts: Sequence[TracePart]) -> Iterator[tuple[str, Text]]:
+    """Rows of the traces that a trace was merged of."""
+    for number, part in enumerate(parts[:_LISTED_PARTS]):
+        which = f'process #{part.first}' if part.first == part.last else f'processes #{part.first} to #{part.last}'
+        shift = f', {part.clock:+,.3f} s added to its clock' if part.clock else ''
+        yield '' if number else 'merged of', Text(f'{one_line(part.name, 60)}  {which}{shift}')
+    if len(parts) > _LISTED_PARTS:
+        yield '', Text(f'and {count(len(parts) - _LISTED_PARTS, "trace")} more', 'dim')
+    if parts:
+        yield '', Text('Times are by the clock of each machine: how far these differ is not known.', 'dim')
 
 
 def pauses_line(pauses: Sequence[Pause]) -> str:
