@@ -80,10 +80,10 @@ def recorded(cwd: Path) -> list[str]:
 
 @pytest.mark.parametrize(('args', 'said'), [
     ('',
-     'no command given: expected one of run, show, open, diff, traces, clean, trim, merge, pack, unpack, verify, doctor, connect, '
-     'demo, help, completion'),
-    ('rnu prog.py', "no command 'rnu'; there are run, show, open, diff, traces, clean, trim, merge, pack, unpack, verify, doctor, "
-                    "connect, demo, help, completion. Did you mean 'run'?"),
+     'no command given: expected one of run, show, open, diff, traces, clean, trim, merge, pack, unpack, verify, doctor, '
+     'connect, demo, help, completion'),
+    ('rnu prog.py', "no command 'rnu'; there are run, show, open, diff, traces, clean, trim, merge, pack, unpack, verify, "
+                    "doctor, connect, demo, help, completion. Did you mean 'run'?"),
     ('--verison', "unrecognized arguments: --verison. Did you mean '--version'?"),
     ('run --brek norm t.py', "run: unrecognized arguments: --brek. Did you mean '--break'?"),
     ('run --opps=3 t.py', "run: unrecognized arguments: --opps=3. Did you mean '--ops'?"),
