@@ -48,7 +48,8 @@ def here(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ('pyfuncdbg show prog.pfd call #', ['#1', '#2', '#3']), ('pyfuncdbg show pt sca', ['scale:0', 'scale[0]:0']),
     ('pyfuncdbg show call sca', ['scale[0]']), ('pyfuncdbg show ni sca', ['scale']),
     ('pyfuncdbg show ./prog.pfd pt norm:', ['norm:0']), ('pyfuncdbg show nowhere.pfd call ', []),
-    ('pyfuncdbg "sh', ['show']), ("pyfuncdbg show 'pro", ['processes', 'prog.pfd']), ('pyfuncdbg', []), ('', []), ("it's ", [])])
+    ('pyfuncdbg "sh', ['show']), ("pyfuncdbg show 'pro", ['processes', 'prog.pfd']),
+    ('pyfuncdbg', []), ('', []), ("it's ", [])])
 def test_words(line: str, offered: list[str]) -> None:
     found = words(line, 'zsh')
     assert (found if len(found) < 10 or offered else []) == offered, found
