@@ -13,11 +13,13 @@ import os.path
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType
-from typing import Any
-from warnings import WarningMessage
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hooks.source_map import line_of
+
+if TYPE_CHECKING:
+    from warnings import WarningMessage  # the program may have a `warnings.py` of its own
 
 _FOLDER = os.path.splitext(__file__)[0] + os.sep
 """What the names of files of stand-ins begin with; the program's name follows."""

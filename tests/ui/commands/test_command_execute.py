@@ -4,6 +4,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,7 +23,7 @@ from pyfuncdbg.ui.views.sample_trace import sample
 
 LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'doctor', 'help', 'graph',
          'ni norm', 'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'diff --calls 1 2', 'timeline', 'habits']
-ELSEWHERE = ('eval', 'tape', 'check', 'export', 'replay', 'audit', 'alias', 'unalias')        # see their own files
+ELSEWHERE = ('eval', 'tape', 'check', 'export', 'replay', 'audit', 'alias', 'unalias', 'processes')    # see their own files
 
 
 def text(line, context):
@@ -267,6 +268,7 @@ def test_commands_that_need_a_stop_and_expressions(context, tmp_path):
     table = CommandTable((*TABLE.entries, TableEntry.of(echo)))
     with pytest.raises(CommandError, match="'echo' needs a stopped thread"):
         execute('echo x', context, table)
-    stopped = replace(context, stop='here')
-    assert execute('e -n 2 x["a b"] >> 1 -- it\'s', stopped, table).result == ['here', 2, 'x["a b"] >> 1 -- it\'s']
+    here = SimpleNamespace(remote=None)
+    stopped = replace(context, stop=here)
+    assert execute('e -n 2 x["a b"] >> 1 -- it\'s', stopped, table).result == [here, 2, 'x["a b"] >> 1 -- it\'s']
     assert execute('echo -h', context, table).result.usage == 'echo [-n N] [--json] [-h] TEXT'

@@ -24,7 +24,8 @@ from pyfuncdbg.ui.ipython.displays import answer_bundle, bundle
 
 SECRET = 'password = "hunter2"'
 LINES = ['info', 'calls', 'calls --kind all', 'call 1', 'call 2', 'call 3', 'call 4', 'call 5', 'out 1', 'out 2', 'lt', 'pf',
-         'pt 1', "pt '#1:in0'", 'report', 'health', 'doctor', 'help', 'graph', 'ls', 'ls --all', 'lp', 'lp --by line',
+         'pt 1', "pt '#1:in0'", 'report', 'health', 'doctor', 'processes', 'help', 'graph', 'ls', 'ls --all', 'lp',
+         'lp --by line',
          'lp --by file', 'timeline', 'tape', 'tape x', 'check', 'diff --calls 1 2', 'eval 1',
          'ni {node}', 'ni {node} -t -a -d', 'li {node}',
          'lo {node}', 'ps {file}', 'ps {file} --all', 'ps {file}:8', 'ps {helper}', 'ps {helper} --all']

@@ -56,7 +56,11 @@ class ProcessState:
 
 @dataclass(frozen=True, slots=True)
 class ProcessList:
-    """The processes of a program, in order of their start."""
+    """The processes of a program.
+
+    Attributes:
+        processes: In order of their start.
+    """
 
     processes: tuple[ProcessState, ...]
 
@@ -76,6 +80,8 @@ def processes_of_program(broker: Broker | None, trace: Trace) -> ProcessList:
     for pid in sorted(stops.keys() | ({os.getpid()} if broker is not None else set())):
         if pid not in {one.pid for one in tree}:
             states.append(_unlisted(pid, stops.get(pid, []), broker))
+    if broker is not None:                      # which the program may have set since it was listed
+        states = [replace(one, label=own_label() or one.label) if one.pid == os.getpid() else one for one in states]
     return ProcessList(tuple([_as_in_table(one, rows[one.pid]) if one.pid in rows else one for one in states]))
 
 
