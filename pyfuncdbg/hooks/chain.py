@@ -51,7 +51,7 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         place = site if site.kind != 'run' else run.form
         stamp = hooks.stamp
         answer = place.interest if place is not None and place.interest[0] is stamp else hooks.ask(site, run)
-        interest, watcher = answer[1], answer[2]
+        interest, watcher = answer[1], answer[2] and answer[2]()
         if interest is False:
             next(site.counter)
             return call_unwatched(run, func, *inputs)

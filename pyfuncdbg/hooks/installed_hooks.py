@@ -4,6 +4,7 @@ The lists of hooks are tuples that are replaced on change, so a call reads them 
 """
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Literal, Protocol
@@ -59,7 +60,8 @@ class Hook(Protocol):
 Interest = bool | Gate | Literal[None]
 """Interest of hooks in the calls of a site: all, none, those that a gate lets through; None without a hook."""
 Answer = tuple[object, Interest, Any]
-"""A stamp, the interest under it, and the only interested hook, if it is a `Watcher`: then no other sees the calls."""
+"""A stamp, the interest under it, and a reference to the only interested hook, if it is a `Watcher`: then no other sees the
+calls. A site that lives on keeps no hook that was removed."""
 
 
 class Watcher(Hook, Protocol):
@@ -244,7 +246,7 @@ class Hooks:
         interested = [(hook, answer) for hook in installed if (answer := _wants(hook, site, run))]
         interest: Interest = None if not installed else False if not interested else (
             interested[0][1] if len(interested) == 1 else True)     # two gates are rare: the calls are made
-        stored = stamp, interest, _only_watcher([hook for hook, _ in interested])
+        stored = stamp, interest, _weakly(_only_watcher([hook for hook, _ in interested]))
         place: CallSite | RunForm | None = site if site.kind != 'run' else run.form
         if place is not None:
             place.interest = stored
@@ -318,6 +320,14 @@ def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
         return hook.wants(site, run)  # type: ignore[no-any-return]
     except Exception:                           # the hook is broken: its `around` will fail, too, and be reported
         return True
+
+
+def _weakly(watcher: Watcher | None) -> weakref.ref[Watcher] | None:
+    """A reference to a watcher; None for one that has none, whose calls all hooks see then."""
+    try:
+        return weakref.ref(watcher) if watcher is not None else None
+    except TypeError:
+        return None
 
 
 def _only_watcher(installed: Sequence[Any]) -> Watcher | None:

@@ -117,7 +117,7 @@ def linked(trace: Trace) -> list[str]:
     calls = [call for kind in ('python', 'gradient', 'run') for call in trace.calls(kind=kind)]
     texts = {call.number: plainly(call) for call in calls}
     names = {site.id: site.name for site in trace.sites()}
-    runs = {(one.process, one.id): (one.label, [*map(tensor, one.feeds)],
+    runs = {(one.process, one.id): (re.sub(r'Dummy-\d+', 'Dummy', one.label), [*map(tensor, one.feeds)],
                                     [*map(tensor, one.fetches)], error(one.error), one.duration is None,
                                     [names.get(site) for site in one.sites]) for one in trace.runs()}
     return sorted(repr((texts[call.number], runs.get((call.process, call.run)),
