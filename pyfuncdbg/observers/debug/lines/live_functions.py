@@ -5,6 +5,7 @@ in the heap: aliases, closures and what a decorator hides are in no module's att
 """
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -91,7 +92,14 @@ class LiveFunctions:
 def running_frames() -> Iterator[Activation]:
     """The frames on the stacks of all threads, this one's included."""
     here = threading.get_ident()
-    for thread, innermost in sys._current_frames().items():
+    collects = gc.isenabled()
+    gc.disable()                                # Python holds a lock here that a finalizer may wait for, without end
+    try:
+        frames = sys._current_frames()
+    finally:
+        if collects:
+            gc.enable()
+    for thread, innermost in frames.items():
         frame: FrameType | None = sys._getframe(1) if thread == here else innermost
         while frame is not None:
             yield Activation(frame, thread)
