@@ -91,7 +91,7 @@ class ThreadRuns:
         self._passes: dict[int, _Pass] = {}
 
     def _engine_pass(self) -> _Pass | None:
-        """The pass of which the engine executes a node on a thread of its own, this one."""
+        """The pass whose node the engine executes on this thread, one of its own; None on a thread of the program."""
         return self._passes.get(self._current_pass()) if self._passes and self.thread.run is None else None
 
     @property

@@ -93,7 +93,7 @@ def running_frames() -> Iterator[Activation]:
     """The frames on the stacks of all threads, this one's included."""
     here = threading.get_ident()
     collects = gc.isenabled()
-    gc.disable()                                # Python holds a lock here that a finalizer may wait for, without end
+    gc.disable()                                # CPython holds its list of threads locked here, which a finalizer may need
     try:
         frames = sys._current_frames()
     finally:

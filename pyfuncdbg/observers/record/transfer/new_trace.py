@@ -13,7 +13,7 @@ from pyfuncdbg.observers.record.log.trace_folder import TracePart, create
 @contextmanager
 def new_trace(target: Path, sources: Sequence[Path], budget: int, created: float,
               parts: Sequence[TracePart]) -> Iterator[None]:
-    """A block that writes a trace, of which nothing is left where it fails.
+    """A block that writes a trace; if it fails, the folder is removed.
 
     Args:
         target: Its folder, which must not exist.
