@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.current_frames import current_frames
+
 _WORDS = 624
 """Words of a Mersenne Twister's state; its position among them is one more."""
 _WORD = np.dtype(np.uint32).str
@@ -311,7 +313,7 @@ def global_generator(name: str) -> Any:
 
 def _finish_loading() -> None:
     """Load `numpy.random` before a fork: a child would wait for ever for what another thread has begun to load."""
-    if len(sys._current_frames()) > 1:
+    if len(current_frames()) > 1:
         np.random.mtrand  # noqa: B018 - NumPy loads it when it is first asked for it
 
 

@@ -12,6 +12,8 @@ import sys
 import threading
 from typing import Protocol
 
+from pyfuncdbg.hooks.current_frames import current_frames
+
 
 class ForkFollower(Protocol):
     """Participant in a fork, called in the parent and in the child."""
@@ -60,7 +62,7 @@ def unfollow(follower: ForkFollower) -> None:
 
 def _before() -> None:
     followers = list(_followers)
-    if not followers or sys._current_frames().keys() - {threading.get_ident(), *[one.thread for one in followers]}:
+    if not followers or current_frames().keys() - {threading.get_ident(), *[one.thread for one in followers]}:
         return
     for follower in followers:
         follower.before_fork()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -25,6 +24,7 @@ from typing import Any, cast
 from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.current_frames import current_frames
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.log.trace_folder import fresh_path
@@ -46,7 +46,7 @@ _KEPT = 8
 
 def _waits_for_work(thread: threading.Thread) -> bool:
     """Whether it is one of a pool and has nothing to do: what it is given next is that of another cell."""
-    frame = sys._current_frames().get(thread.ident or 0)
+    frame = current_frames().get(thread.ident or 0)
     while frame is not None and frame.f_code.co_filename.endswith(_WAITING):
         frame = frame.f_back
     return frame is not None and frame.f_code.co_filename.endswith(_POOLS)

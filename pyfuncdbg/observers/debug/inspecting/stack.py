@@ -5,7 +5,6 @@ Worked out on the stopped thread on request; a stop keeps it (`Stop.stack`).
 """
 from __future__ import annotations
 
-import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from types import FrameType
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, failed_node, read_entrance
+from pyfuncdbg.hooks.current_frames import current_frames
 from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery
 from pyfuncdbg.hooks.program_traceback import is_host_error, whole_traceback
 from pyfuncdbg.hooks.source_map import line_of, program_line
@@ -224,7 +224,7 @@ def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
     waits = stop.run.thread if stop.run is not None else 0
     if waits not in (0, stop.thread):           # the program waits there for this thread
         idents = [one.ident for one in threading.enumerate() if one.native_id == waits]
-        frames = [*_frames_around(sys._current_frames().get(idents[0] or 0) if idents else None), *frames]
+        frames = [*_frames_around(current_frames().get(idents[0] or 0) if idents else None), *frames]
     ids = {id(frame) for frame, _ in frames}
     yield from frames
     for error in _errors(stop):

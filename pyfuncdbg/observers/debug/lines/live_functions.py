@@ -5,7 +5,6 @@ in the heap: aliases, closures and what a decorator hides are in no module's att
 """
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ from inspect import CO_OPTIMIZED
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
+from pyfuncdbg.hooks.current_frames import current_frames
 from pyfuncdbg.hooks.live_objects import find_objects
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import is_generated_file, program_code
@@ -92,14 +92,7 @@ class LiveFunctions:
 def running_frames() -> Iterator[Activation]:
     """The frames on the stacks of all threads, this one's included."""
     here = threading.get_ident()
-    collects = gc.isenabled()
-    gc.disable()                                # CPython holds its list of threads locked here, which a finalizer may need
-    try:
-        frames = sys._current_frames()
-    finally:
-        if collects:
-            gc.enable()
-    for thread, innermost in frames.items():
+    for thread, innermost in current_frames().items():
         frame: FrameType | None = sys._getframe(1) if thread == here else innermost
         while frame is not None:
             yield Activation(frame, thread)
