@@ -51,7 +51,7 @@ class TorchAttachment:
         runs = ThreadRuns(host, torch_parts.native._current_graph_task_id)
         self._calls = PythonCalls(torch_parts, runs)
         self._examination = self._calls.examination = TorchExamination(torch_parts) if examine else None
-        links = GradientLinks()
+        links = GradientLinks(torch_parts.native.DisableTorchFunction)
         self._ops = CustomOps(torch_parts, host, self._calls, links)
         self._passes = BackwardPasses(torch_parts, host, self._calls, runs)
         self._dispatched_ops = DispatchedOps(torch_parts, self._calls, runs, OpSites(torch_parts, self._passes.leaves, runs))

@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction, is_program_function
-from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks, link
+from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -54,7 +54,7 @@ class AutogradFunctions:
             if called is None:                  # also that of an op, whose kernel was called within
                 result = original(*args, **kwargs)
                 if (op_call := links.take_op_call()) is not None:
-                    link(result, op_call, args)
+                    links.link(result, op_call, args)
                 return result
             try:
                 result = calls.make(called, original, args, kwargs, partial(links.link_function, args))

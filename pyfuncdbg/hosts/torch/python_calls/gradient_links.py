@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import Frame
@@ -29,9 +30,14 @@ class ForwardCall(NamedTuple):
 
 
 class GradientLinks:
-    """Notes of the calls whose backward node PyTorch makes next."""
+    """Notes of the calls whose backward node PyTorch makes next.
 
-    def __init__(self) -> None:
+    Args:
+        no_modes: A context manager in which PyTorch hands nothing to modes, the watcher of gradients for one.
+    """
+
+    def __init__(self, no_modes: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._no_modes = no_modes
         self._thread = threading.local()
 
     def note_op_call(self, call: int, site: Any, result: Any) -> None:
@@ -45,16 +51,20 @@ class GradientLinks:
 
     def link_function(self, args: Sequence[Any], call: int, site: Any, result: Any) -> None:
         """Note in the backward node of an `autograd.Function`'s result which call it differentiates."""
-        link(result, ForwardCall(call, site.name, site.op_type, site.stack[-1] if site.stack else None), args)
+        self.link(result, ForwardCall(call, site.name, site.op_type, site.stack[-1] if site.stack else None), args)
 
+    def link(self, result: Any, forward: ForwardCall, args: Sequence[Any]) -> None:
+        """Note a call in the backward node of its result, if that has one.
 
-def link(result: Any, forward: ForwardCall, args: Sequence[Any]) -> None:
-    """Note a call in the backward node of its result, if that has one; `args` are the arguments of the node's function."""
-    places = tuple([i for i, value in enumerate(args) if hasattr(value, 'grad_fn')])
-    if len(places) < len(args):
-        forward = forward._replace(places=places)
-    for value in result if isinstance(result, (list, tuple)) else (result,):
-        node = getattr(value, 'grad_fn', None)
-        if node is not None:
-            node.metadata[CALL] = forward
-            return
+        Args:
+            result: What the call returned.
+            forward: The call.
+            args: The arguments of the node's function.
+        """
+        with self._no_modes():                  # each `grad_fn` would be a call of theirs
+            for value in result if isinstance(result, (list, tuple)) else (result,):
+                node = getattr(value, 'grad_fn', None)
+                if node is not None:
+                    places = tuple([i for i, value in enumerate(args) if hasattr(value, 'grad_fn')])
+                    node.metadata[CALL] = forward if len(places) == len(args) else forward._replace(places=places)
+                    return
