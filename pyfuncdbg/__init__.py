@@ -12,6 +12,7 @@ The front door. What it names is imported at first use, so `import pyfuncdbg` co
     sess = pyfuncdbg.DebugSession(sess)         stop before and after every run
     with pyfuncdbg.debug(): ...                 stop at the first wrapped call or traced function
     pyfuncdbg.attach('tensorflow')              all this for the real TensorFlow
+    with pyfuncdbg.distributed.attach(client, 'job.pfd'): ...   record the workers of a Dask cluster
 """
 from __future__ import annotations
 
@@ -132,6 +133,8 @@ def __getattr__(name: str) -> Any:
     if name in ('attach', 'detach'):
         from pyfuncdbg import hosts
         return getattr(hosts, name)
+    if name == 'distributed':
+        return importlib.import_module('pyfuncdbg.distributed')
     if name == 'DebugSession':
         from pyfuncdbg.session import DebugSession
         return DebugSession

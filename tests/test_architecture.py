@@ -57,13 +57,14 @@ ALLOWED = {
     'ui': '',
     'ui.views': f'{OBSERVERS} hooks errors',                            # pictures come from saved data: no host
     'ui.html': f'ui.views {OBSERVERS} hooks errors',
-    'ui.commands': f'ui.html ui.views {BELOW}',
+    'ui.commands': f'ui.html ui.views distributed {BELOW}',
     'ui.prompt': f'ui.commands ui.views {BELOW}',
     'ui.inspector': f'ui.prompt ui.commands ui.views {BELOW}',
     'ui.ipython': f'ui.inspector ui.prompt ui.commands ui.html ui.views {BELOW}',
     'session': f'ui.ipython ui.inspector ui.prompt ui.commands ui.views {BELOW}',
     'cli': f'session ui.ipython ui.inspector ui.prompt ui.commands ui.views {BELOW}',
     '__main__': 'cli',
+    'distributed': 'observers.record hosts hooks errors',               # the workers of a cluster
     'demo': 'tf',                                                       # a user's program
 }
 BEFORE_THE_DOOR = {'cli', 'session', 'ui.ipython', 'ui.inspector', 'ui.prompt', 'demo'}

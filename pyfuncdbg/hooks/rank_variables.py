@@ -1,5 +1,7 @@
-"""Environment variables by which frameworks number the processes of a program. Hosts add theirs; any thread reads them."""
+"""Identity of this process among the many of a program. Hosts and other adapters say it; any thread reads it."""
 from __future__ import annotations
 
 names: list[str] = []
-"""Beside those of launchers, which are no framework's."""
+"""Environment variables by which frameworks number the processes of a program, beside those of launchers."""
+label = ''
+"""The label of this process where what runs it has named it: 'worker:3'. '' leaves it to environment variables."""

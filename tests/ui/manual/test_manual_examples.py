@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,17 @@ from pyfuncdbg.ui.commands.topics import TOPICS, read_topic
 
 MARKS = {'tensorflow': pytest.mark.tensorflow, 'torch': pytest.mark.torch, 'jax': pytest.mark.jax}
 """Written out: `.ci/run` looks for files with a framework's mark."""
+EXTRAS = ('distributed',)
+"""Packages of the extra `test` that a page's programs import, and that the rest of the tests can do without."""
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
-    """The frameworks that a page's programs import."""
-    return [MARKS[framework] for framework in FRAMEWORKS
-            if any(f'import {framework}\n' in block.text or f'import {framework} ' in block.text
-                   for block in blocks(read_topic(name).text))]
+    """The frameworks that a page's programs import, and what they lack here."""
+    texts = [block.text for block in blocks(read_topic(name).text)]
+    missing = [pytest.mark.skip(reason=f"needs {extra}: pip install '.[test]'") for extra in EXTRAS
+               if find_spec(extra) is None and any(f'from {extra} import ' in text for text in texts)]
+    return missing + [MARKS[framework] for framework in FRAMEWORKS
+                      if any(f'import {framework}\n' in text or f'import {framework} ' in text for text in texts)]
 
 
 @pytest.mark.timeout(400)                       # a page is a dozen programs

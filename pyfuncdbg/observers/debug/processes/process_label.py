@@ -5,7 +5,7 @@ import os
 import re
 
 from pyfuncdbg.hooks import rank_variables
-from pyfuncdbg.observers.record.processes.followed_process import RANKS
+from pyfuncdbg.observers.record.processes.followed_process import NAMED, RANKS
 from pyfuncdbg.observers.record.processes.rank_label import label_of
 
 LABEL = re.compile(r'(?:[A-Za-z_][\w.-]*)?:\d{1,9}')
@@ -13,9 +13,10 @@ LABEL = re.compile(r'(?:[A-Za-z_][\w.-]*)?:\d{1,9}')
 
 
 def own_label() -> str:
-    """The label by the environment as it is now, '' where nothing in it says which of many this process is."""
+    """The label of this process as it is now, '' where nothing says which of many it is."""
     names = (*rank_variables.names, *RANKS)
-    return label_of({name: os.environ[name] for name in names if name in os.environ})
+    variables = {name: os.environ[name] for name in names if name in os.environ}
+    return label_of({**variables, NAMED: rank_variables.label})
 
 
 def is_labelled(process: str) -> bool:

@@ -29,6 +29,8 @@ LARGEST = 4 << 20
 """Bytes of it, about: a program may start processes without end."""
 RANKS = 'RANK', 'OMPI_COMM_WORLD_RANK', 'PMIX_RANK', 'PMI_RANK', 'SLURM_PROCID'
 """Environment variables by which launchers number processes, the nearest to the program first: torchrun, MPI, SLURM."""
+NAMED = 'label'
+"""Among these the label that something in the process has given it: no environment variable has this name."""
 _MOST_WORDS, _LONGEST = 100, 1000
 _NOT_LISTED = 'multiprocessing.resource_tracker'
 """A process of the standard library's own, which runs nothing of the program."""
@@ -60,7 +62,7 @@ class FollowedProcess:
             command: The program and its arguments.
             watch: Class of the import hooks.
         """
-        self._list_beginning(command, is_fork=False)
+        self.list_beginning(command)
         atexit.register(self.end)
         watch('multiprocessing.util', self.await_multiprocessing).install()
         watch('multiprocessing.pool', _commit_results_of_pools).install()
@@ -129,6 +131,8 @@ class FollowedProcess:
 
     def _ranks_now(self) -> dict[str, str]:
         self._ranks = {name: os.environ[name][:_LONGEST] for name in self._rank_variables if name in os.environ}
+        if label := getattr(sys.modules.get('pyfuncdbg.hooks.rank_variables'), 'label', ''):
+            self._ranks[NAMED] = label[:_LONGEST]
         return self._ranks
 
     def await_multiprocessing(self) -> None:
@@ -181,14 +185,20 @@ class FollowedProcess:
             return None
         return status.st_dev, status.st_ino
 
-    def _list_beginning(self, command: Sequence[str], is_fork: bool) -> None:
+    def list_beginning(self, command: Sequence[str], is_fork: bool = False) -> None:
+        """Add this process to the list, and nothing that comes later.
+
+        Args:
+            command: The program and its arguments.
+            is_fork: It is a copy of the process that has started it.
+        """
         self.append({'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(),
                      'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'fork': int(is_fork),
                      'host': os.uname().nodename, 'python': sys.version.partition(' ')[0],
                      'ranks': self._ranks_now()})
 
     def _after_fork(self, command: Sequence[str]) -> None:
-        self._list_beginning(command, is_fork=True)
+        self.list_beginning(command, is_fork=True)
         self.await_multiprocessing()
 
 

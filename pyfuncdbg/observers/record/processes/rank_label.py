@@ -4,18 +4,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pyfuncdbg.observers.record.processes.followed_process import RANKS
+from pyfuncdbg.observers.record.processes.followed_process import NAMED, RANKS
+
+_LONGEST = 120
+"""Characters of a label."""
 
 
 def label_of(variables: Mapping[str, str]) -> str:
     """Which of many processes one is.
 
     Args:
-        variables: Those environment variables of it that say so, of frameworks and of launchers.
+        variables: Those environment variables of it that say so, of frameworks and of launchers, and the label that it was
+            given in itself, which counts before them.
 
     Returns:
         'worker:3', 'rank:3', '' where nothing says so.
     """
+    if label := variables.get(NAMED, ''):
+        return label[:_LONGEST]
     for name in [name for name in variables if name not in RANKS]:
         try:
             task = json.loads(variables[name])['task']

@@ -30,13 +30,17 @@ from pyfuncdbg.observers.record.transfer.new_trace import new_trace
 _CHUNK = 1 << 20
 
 
-def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, float]) -> int:
+def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, float],
+                 names: Mapping[Path, str] | None = None) -> int:
     """Merge traces.
 
     Args:
-        sources: Their folders, two at least.
+        sources: Their folders.
         target: The folder of the new trace, which must not exist; on failure nothing is left of it.
         clocks: Seconds that are added to the times of a trace, for a machine whose clock is wrong; 0 where none are given.
+        names: What the traces are called in the new one, where they are copies that nothing records into: whether the
+            process with the number of one of theirs runs on this machine too says nothing then. By default the names of
+            their folders.
 
     Returns:
         Bytes of its logs.
@@ -46,13 +50,15 @@ def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, fl
     """
     manifests = [read_manifest(source) for source in sources]
     logs = [log_names.logs(source) for source in sources]
-    _check(sources, manifests, logs)
+    _check(sources, manifests, logs, are_copies=names is not None)
+    called = {source: (names or {}).get(source, source.name) for source in sources}
     parts, first = [], 1
     for source, manifest, own in zip(sources, manifests, logs, strict=True):
         shift, last = clocks.get(source, 0.0), first + max(log.process for log in own) - 1
-        inner = [TracePart(f'{source.name}/{part.name}', part.first + first - 1, part.last + first - 1, part.clock + shift)
+        inner = [TracePart(f'{called[source]}/{part.name}', part.first + first - 1, part.last + first - 1,
+                           part.clock + shift)
                  for part in manifest.parts]     # it is one of several itself
-        parts += inner or [TracePart(source.name, first, last, shift)]
+        parts += inner or [TracePart(called[source], first, last, shift)]
         first = last + 1
     created = min(manifest.created + clocks.get(source, 0.0) for source, manifest in zip(sources, manifests, strict=True))
     budget = sum(manifest.budget for manifest in manifests)
@@ -67,13 +73,14 @@ def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, fl
     return nbytes
 
 
-def _check(sources: Sequence[Path], manifests: Sequence[Manifest], logs: Sequence[Sequence[ProcessLog]]) -> None:
+def _check(sources: Sequence[Path], manifests: Sequence[Manifest], logs: Sequence[Sequence[ProcessLog]],
+           are_copies: bool) -> None:
     """Refuse what cannot be merged, before anything is written."""
     known: dict[str, Path] = {}
     for source, manifest, own in zip(sources, manifests, logs, strict=True):
         if manifest.id in known:
             raise TraceError(f'{source}: is the same trace as {known[manifest.id]}; name each once')
-        if process := recording_process(source):
+        if not are_copies and (process := recording_process(source)):
             raise TraceError(f'{source}: process {process} records there; merge it when that has ended')
         if not own:
             raise TraceError(f'{source}: holds no log: there is nothing to merge')

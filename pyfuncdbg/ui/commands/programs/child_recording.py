@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg import hosts
+from pyfuncdbg.distributed.worker_label import note_worker
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import process_invitations
 from pyfuncdbg.hooks.notice import say
@@ -41,6 +42,7 @@ def record(process: FollowedProcess, module: str) -> None:
     manifest = trace_folder.read_manifest(path)
     recorder = DelayedRecorder(partial(_start, process, path, trace_folder.identity(path), manifest.options))
     recorder.install()
+    note_worker()
     if (first := path_of(manifest.id)) and _is_debugged(first):
         recorder.begin()                        # a debugger reads the trace while it grows
     hosts.attach_on_import(module)
@@ -67,6 +69,7 @@ def _is_debugged(first: str) -> bool:
 def _start(process: FollowedProcess, path: Path, identity: tuple[int, int], options: dict[str, Any],
            waiting: DelayedRecorder) -> Recorder:
     from pyfuncdbg.observers.record.recorder import join_recording
+    note_worker()
     process.list_ranks()
     recorder = join_recording(str(path), identity, options, waiting)
     atexit.unregister(recorder.stop)

@@ -1,0 +1,239 @@
+"""Recording of the workers of a Dask cluster, by its client: begun on all workers, fetched at the end, merged.
+
+On the program's thread; what waits for workers on the event loop of the client.
+"""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import tempfile
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pyfuncdbg.distributed import worker_recording
+from pyfuncdbg.distributed.fetched_traces import FetchedTraces
+from pyfuncdbg.distributed.worker_plugin import recorder_plugin, worker_call
+from pyfuncdbg.errors import AttachError, TraceError
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.observers.record.log.log_file import VERSION
+from pyfuncdbg.observers.record.log.trace_folder import cannot_record_error, fresh_path, path_taken_error
+from pyfuncdbg.observers.record.recorder import Recorder
+
+_NAMED = 5
+"""Workers that cannot record and are named in an error."""
+_LONGEST = 300
+
+
+class ClusterRecording:
+    """Recording of the workers of a cluster, inside `with` or `async with`.
+
+    Attributes:
+        path: Folder of the trace; it is there when the block has ended.
+        missing: After the block, one line for each thing that is missing.
+    """
+
+    def __init__(self, client: Any, path: str | Path | None, patience: float, options: Mapping[str, Any]) -> None:
+        """Prepare; nothing happens before the block begins.
+
+        Args:
+            client: A `distributed.Client`.
+            path: Folder of the trace, to be made; None for a new one, named after the time.
+            patience: Seconds for each answer of a worker.
+            options: Of the recorders.
+
+        Raises:
+            AttachError: `distributed` is not installed, or this is no client of it.
+            TraceError: An option is not valid.
+        """
+        _check_client(client)
+        if 'exist' in options:
+            raise TraceError(f'exist={options["exist"]!r}: a recording of a cluster is always a new trace; give another '
+                             'path, or remove the old one before')
+        if not patience > 0:
+            raise TraceError(f'patience={patience!r}: expected seconds, more than 0')
+        place = Path(path) if path is not None else fresh_path()
+        self.path, self._shown = place.absolute(), str(place)
+        self.missing: tuple[str, ...] = ()
+        self._client = client
+        self._patience = patience
+        self._options = dict(options)
+        self._budget = Recorder(self.path, **options).budget        # raises where an option is not valid
+        self._id = uuid.uuid4().hex
+
+    def __enter__(self) -> ClusterRecording:
+        if self._client.asynchronous:
+            raise AttachError('this client is asynchronous: write `async with pyfuncdbg.distributed.attach(client, ...)`')
+        with self._reserved():
+            self._client.sync(self._begin)
+        return self
+
+    async def __aenter__(self) -> ClusterRecording:
+        with self._reserved():
+            await self._begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with self._fetching() as traces:
+            try:
+                self._client.sync(self._fetch, traces)
+            except Exception as failure:        # the client was closed in the block, or the scheduler is gone
+                traces.report(f'the cluster does not answer: {_text_of(failure)}')
+            self._finish(traces)
+            with contextlib.suppress(Exception):    # the same: what this machine had is gone already
+                self._client.sync(self._ask_all, worker_recording.discard, self._id)
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        with self._fetching() as traces:
+            try:
+                await self._fetch(traces)
+            except Exception as failure:        # the scheduler is gone, as above
+                traces.report(f'the cluster does not answer: {_text_of(failure)}')
+            await asyncio.to_thread(self._finish, traces)
+            with contextlib.suppress(Exception):    # the same, as above
+                await self._ask_all(worker_recording.discard, self._id)
+
+    # ------------------------------------------------------------------ begin
+    @contextlib.contextmanager
+    def _reserved(self) -> Iterator[None]:
+        """Keep the path as an empty folder, so that what keeps the trace from being made is known at the beginning."""
+        if self.path.exists():
+            raise path_taken_error(self.path)
+        try:
+            self.path.mkdir()
+        except OSError as error:
+            raise cannot_record_error(self.path, error) from error
+        try:
+            yield
+        except BaseException:
+            self.path.rmdir()
+            raise
+
+    async def _begin(self) -> None:
+        """Let all workers record.
+
+        Raises:
+            AttachError: One cannot; none of them records then.
+        """
+        try:
+            plugin = recorder_plugin(self._id, VERSION, self._options)
+            await self._wait_for(self._client.register_plugin(plugin, name=self._id))
+            answers = await self._ask_all(worker_recording.failure, self._id)
+            failures = {address: _text_of(answer) if isinstance(answer, BaseException) else str(answer)[:_LONGEST]
+                        for address, answer in answers.items() if answer != ''}
+            if failures:
+                named = '; '.join(f'{address}: {why}' for address, why in list(failures.items())[:_NAMED])
+                more = f'; and {len(failures) - _NAMED} more' if len(failures) > _NAMED else ''
+                raise AttachError(f'{len(failures)} of {len(answers)} workers cannot record: {named}{more}. Each needs the '
+                                  'same version of pyfuncdbg as the client. No worker records now')
+        except BaseException as error:
+            with contextlib.suppress(Exception):    # the error says what is wrong with the cluster
+                await self._wait_for(self._client.unregister_worker_plugin(self._id))
+                await self._ask_all(worker_recording.discard, self._id)
+            if isinstance(error, TimeoutError):
+                raise AttachError(f'the cluster did not answer in {self._patience:g} s: a task of a worker may hold the '
+                                  'GIL; patience=SECONDS waits longer') from None
+            raise
+
+    async def _wait_for(self, answer: Awaitable[Any]) -> Any:
+        return await asyncio.wait_for(answer, self._patience)
+
+    async def _ask(self, address: str, function: Callable[..., Any], *words: Any) -> Any:
+        """What a function of `worker_recording` answers in the process of a worker.
+
+        Raises:
+            TraceError: What it raised there.
+            Exception: What kept the worker from answering.
+        """
+        answers = await self._wait_for(self._client.run(worker_call(), function.__name__, *words, workers=[address],
+                                                        on_error='return'))
+        if isinstance(answer := answers[address], BaseException):
+            raise answer
+        error, content = answer
+        if error:
+            raise TraceError(str(error)[:_LONGEST])
+        return content
+
+    async def _ask_all(self, function: Callable[..., Any], *words: Any) -> dict[str, Any]:
+        """What it answers in each worker that there is, or the exception; a worker that hangs delays no other."""
+        addresses = list(await self._wait_for(self._client.nthreads()))
+        answers = await asyncio.gather(*[self._ask(address, function, *words) for address in addresses],
+                                       return_exceptions=True)
+        return dict(zip(addresses, answers, strict=True))
+
+    # ------------------------------------------------------------------ end
+    @contextlib.contextmanager
+    def _fetching(self) -> Iterator[FetchedTraces]:
+        """A folder beside the trace for what is fetched. Whatever fails is reported: the program goes on."""
+        try:
+            with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f'.{self.path.name}-',
+                                             ignore_cleanup_errors=True) as folder:
+                yield FetchedTraces(Path(folder), self._id, self._budget)
+        except Exception as error:              # a full disk, a folder that is gone: the program goes on
+            self.missing = (f'no trace could be made: {_text_of(error)}. What was recorded stays on the machines of the '
+                            f'workers, in pyfuncdbg-{self._id} among their temporary files', *self.missing)
+            say(f'{self._shown}: {self.missing[0]}')
+
+    async def _fetch(self, traces: FetchedTraces) -> None:
+        """Close all logs and fetch them."""
+        with contextlib.suppress(Exception):    # a worker that hangs or dies: the next question finds out which
+            await self._wait_for(self._client.unregister_worker_plugin(self._id))
+        await self._ask_all(worker_recording.close, self._id)
+        with contextlib.suppress(Exception):    # without the events, workers have no names
+            traces.read_events(await self._wait_for(self._client.get_events(self._id)))
+        for address, answer in (await self._ask_all(worker_recording.describe, self._id)).items():
+            if isinstance(answer, BaseException):
+                traces.report(f'worker {address} does not answer: {_text_of(answer)}')
+            else:
+                traces.add_descriptions(address, answer, await self._clock_shift(address))
+        await traces.fetch(self._ask)
+
+    async def _clock_shift(self, address: str) -> float:
+        """Seconds that the clock of a machine is late; 0 where that is not certain, for the answer took as long."""
+        before = time.time()
+        try:
+            there = await self._ask(address, worker_recording.clock)
+        except Exception:                       # it has ended meanwhile
+            return 0.0
+        after = time.time()
+        shift = (before + after) / 2 - float(there)
+        return shift if abs(shift) > (after - before) / 2 else 0.0
+
+    def _finish(self, traces: FetchedTraces) -> None:
+        """Take what this machine has, make one trace of all, and say what is missing."""
+        try:
+            traces.take_from_here()
+            self.path.rmdir()                   # the reserved folder
+            traces.merge(self.path)
+        finally:
+            self.missing = tuple(traces.problems)
+            for line in self.missing:
+                say(f'{self._shown}: {line}')
+        worker_recording.discard(self._id)      # what this machine had
+
+
+def _check_client(client: Any) -> None:
+    """Refuse what is no client.
+
+    Raises:
+        AttachError: It is none, or there can be none.
+    """
+    try:
+        distributed: Any = importlib.import_module('distributed')
+    except ImportError as error:
+        raise AttachError("pyfuncdbg.distributed needs Dask's `distributed`, which cannot be imported "
+                          f"({error}). pip install 'pyfuncdbg[distributed]' installs it") from None
+    if not isinstance(client, distributed.Client):
+        raise AttachError(f'attach takes a client of a cluster, as distributed.Client(cluster) is one; this is a '
+                          f'{type(client).__module__}.{type(client).__name__}')
+
+
+def _text_of(error: BaseException) -> str:
+    if isinstance(error, TraceError):           # what was raised by a worker, as text
+        return str(error)
+    return f'{type(error).__name__}: {error}'.partition('\n')[0][:_LONGEST]
