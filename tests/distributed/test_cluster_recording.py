@@ -25,7 +25,7 @@ from distributed import Client, LocalCluster
 import pyfuncdbg
 from pyfuncdbg import tf
 
-SMALL = {'threads_per_worker': 1, 'dashboard_address': None}
+SMALL = {'threads_per_worker': 1, 'dashboard_address': ':0'}
 
 def scaled(x):
     print('scaled', x)

@@ -29,7 +29,8 @@ def test_a_trace_as_workers_describe_it() -> None:
     (TOKEN, float('nan'), {(7, 1, 0): 1}), (TOKEN, 1e300, {(7, 1, 0): 1}), (TOKEN, 1.0, {}), (TOKEN, 1.0, {'../x': 1}),
     (TOKEN, 1.0, {('../x', 1, 0): 1}), (TOKEN, 1.0, {(7, 1): 1}), (TOKEN, 1.0, {(7, 1, -1): 1}),
     (TOKEN, 1.0, {(0, 1, 0): 1}), (TOKEN, 1.0, {(7, 1, 0): -1}), (TOKEN, 1.0, {(7, 1, 0): 1.5}),
-    (TOKEN, 1.0, {(7, True, 0): 1}),    (TOKEN, 1.0, {(7, 1, number): 1 for number in range(10_001)}), (TOKEN, 1.0, {(7, 1, 0): 1 << 40})])
+    (TOKEN, 1.0, {(7, True, 0): 1}),
+    (TOKEN, 1.0, {(7, 1, number): 1 for number in range(10_001)}), (TOKEN, 1.0, {(7, 1, 0): 1 << 40})])
 def test_what_cannot_be_a_trace_is_refused(content: Any) -> None:
     with pytest.raises(TraceError, match=r'a worker (describes|announces)'):
         checked_trace(content, 1 << 20)
