@@ -52,7 +52,7 @@ class JaxAttachment:
         self._executables = Executables(jax_parts, host, self._lowered)
         self._runs = Dispatches(jax_parts, host, self._executables)
         self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors)
-        self._rules = DerivativeRules(jax_parts, self._sites, self._runs.eager_runs)
+        self._rules = DerivativeRules(jax_parts, host, self._sites, self._runs.eager_runs)
         self._ops = ProgramOps(jax_parts, host, self._runs)
         self._eager_ops = self._runs.eager_ops = EagerOps(jax_parts, host, self._executables, self._runs.eager_runs)
         self._lowered.rewrite = self._ops.observed

@@ -79,7 +79,7 @@ _MODULES = {
     'effects': ('jax._src.dispatch', 'runtime_tokens'),
     'backends': ('jax._src.xla_bridge', '_init_backend'),
     'array': ('jax._src.array', 'ArrayImpl'),
-    'core': ('jax._src.core', 'Primitive Literal ShapedArray Tracer new_jaxpr_eqn'),
+    'core': ('jax._src.core', 'Primitive Literal ShapedArray Tracer new_jaxpr_eqn eval_context'),
     'lowering': ('jax._src.interpreters.mlir', 'register_lowering'),
     'source_lines': ('jax._src.source_info_util', 'register_exclusion _exclude_paths'),
     'tracebacks': ('jax._src.traceback_util', 'register_exclusion _exclude_paths'),

@@ -11,9 +11,10 @@ from pyfuncdbg.hooks.differentiable import EAGER_BY
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process, rerun_command
 from pyfuncdbg.observers.debug.gradients.function_check import check_functions
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, check_step
+from pyfuncdbg.observers.debug.gradients.rule_check import TracedRule, check_rule, site_without_values, traced_rules
 from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
 from pyfuncdbg.observers.record.recorder import recorders
-from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -32,12 +33,20 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
     foreign = [step for step in steps if step.site.traits.foreign]
     steps = [step for step in steps if not step.site.traits.foreign]
+    rules: list[TracedRule] = []
     if args.call is not None:
-        steps = _of_call(steps, find_call(trace, args.call, context.stop))
-    if foreign and not steps:
+        call = find_call(trace, args.call, context.stop)
+        if not any(step.forward == call.number for step in steps):
+            rules = traced_rules(trace, call=call)
+        steps = _of_call(steps, call) if not rules else []
+    elif args.run is None:
+        rules = traced_rules(trace, steps)
+        if not steps and not rules and (traced := site_without_values(trace)) is not None:
+            raise CommandError(*_without_values(trace, traced))
+    if foreign and not steps and not rules:
         raise CommandError(f"only backward steps of {foreign[0].site.host}'s own ops were recorded; check is for those of "
                            'wrapped Python functions and of custom gradients')
-    if not steps:
+    if not steps and not rules:
         if args.run is not None:
             run = trace.run(args.run)
             if run.kind == 'function' and trace.count(kind='run', run=args.run):
@@ -45,29 +54,47 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
                 return _check_modules(context, args)
             raise CommandError(f'run #{args.run} has no gradients to check; ', TypedCommand('tape'),
                                ' lists the runs that have some')
-        raise CommandError(*_no_gradients(trace))
+        raise CommandError('no gradients were recorded: none were computed during the recording')
     if not is_of_this_process(trace):
         raise CommandError("check repeats calls, and a finished trace holds no functions. Run the program, stop after "
                            f"the gradients and type: {rerun_command(trace, '--ops', '--break', 'SPEC')}, then 'check'")
-    at = context.stop.call if context.stop is not None else None
+    return _checked(context, steps, rules, args, foreign if args.call is None else [])
+
+
+def _checked(context: Context, steps: Sequence[CallRecord], rules: Sequence[TracedRule], args: argparse.Namespace,
+             foreign: Sequence[CallRecord]) -> CheckReport:
+    """Check backward steps, then rules that have none."""
+    trace, at = context.trace, context.stop.call if context.stop is not None else None
     edges: list[CheckedEdge] = []
-    with context.progress('checking gradients, backward steps') as tell:
+    total, shown = len(steps) + len(rules), min(len(steps) + len(rules), args.n)
+    with context.progress('checking gradients, backward steps' if steps else 'checking gradients, rules') as tell:
         for number, step in enumerate(steps[:args.n]):
-            edges += check_step(trace, step, at, None if tell is None else partial(tell, number, len(steps[:args.n])))
-    _keep(trace, edges)
-    return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
-                       filters_of(args, 'run', 'call'), len(foreign) if args.call is None else 0,
-                       foreign[0].site.host if foreign else '')
+            edges += check_step(trace, step, at, None if tell is None else partial(tell, number, shown))
+        _keep(trace, edges)
+        for number, rule in enumerate(rules[:shown - len(steps[:args.n])], len(steps)):
+            if tell is not None:
+                tell(number, shown)
+            edges += check_rule(trace, rule)
+    unit = 'backward step' if not rules else 'backward step or rule' if steps else 'rule'
+    return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), shown, total,
+                       filters_of(args, 'run', 'call'), len(foreign), foreign[0].site.host if foreign else '', unit,
+                       _own_values(trace, rules[0]) if rules else '')
 
 
-def _no_gradients(trace: Trace) -> tuple[str, ...]:
-    """The text of the error that no backward step was recorded, with what makes them where that is known."""
-    traced = next((site for site in trace.sites() if EAGER_BY in site.attrs), None)
-    if traced is None:
-        return ('no gradients were recorded: none were computed during the recording',)
-    return (f'no gradients were recorded: {traced.name} was called while {traced.host} compiled it, without values. Run the '
-            f'program eagerly, stop after the gradients and type: {traced.attrs[EAGER_BY]} '
-            f"{rerun_command(trace, '--break', 'SPEC')}, then 'check'",)
+def _own_values(trace: Trace, rule: TracedRule) -> str:
+    """The remark on rules that were called without values: how they get the program's."""
+    return (f"{rule.site.host.name} called the rules when it compiled the program, without values. On the program's own: "
+            f"{rule.site.attrs[EAGER_BY]} {rerun_command(trace, '--break', 'SPEC')}, a stop after the gradients, then "
+            "'check'")
+
+
+def _without_values(trace: Trace, traced: SiteRecord) -> tuple[str, ...]:
+    """The text of the error that rules were called without values and their functions are gone."""
+    rerun = rerun_command(trace, '--break', 'SPEC')
+    return (f'no gradients were recorded: {traced.name} was called while {traced.host} compiled it, without values, and its '
+            'function is not at hand. Run the program, stop anywhere after that call and type: '
+            f"{rerun}, then 'check', which takes values that are made up. For the program's own: {traced.attrs[EAGER_BY]} "
+            f"{rerun}, a stop after the gradients, then 'check'",)
 
 
 def _check_modules(context: Context, args: argparse.Namespace) -> CheckReport:

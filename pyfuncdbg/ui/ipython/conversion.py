@@ -165,7 +165,8 @@ def _edge(edge: TapeEdge) -> Columns:
 
 def _checked(edge: CheckedEdge) -> Columns:
     found = {field.name: _cell(getattr(edge.outcome, field.name)) for field in dataclasses.fields(edge.outcome)}
-    return {'gradient': edge.gradient, 'forward': edge.forward, 'of': edge.name, 'by': edge.tensor, **found}
+    return {'gradient': edge.gradient, 'forward': edge.forward, 'of': edge.name, 'by': edge.tensor,
+            'rule': edge.function if edge.place else '', 'place': edge.place, 'values': edge.values, **found}
 
 
 def _node(row: NodeListRow) -> Columns:

@@ -1,6 +1,7 @@
 """Functions under `custom_vjp` and `custom_jvp` and their rules as calls: with values in eager code, else one a trace."""
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -145,13 +146,95 @@ def test_check_finds_a_wrong_rule(tmp_path: Path) -> None:
 TRACED = CHECKED.replace('print(jax.grad(loss)', 'print(jax.jit(jax.grad(loss))')
 
 
-def test_check_says_how_traced_rules_get_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that differentiates compiled code alone has no steps to check; the command that is named makes them."""
-    done, _ = record(tmp_path, TRACED, '--break', 'program.py:17', '--ui', 'prompt', typed='check\nc\n')
-    wanted = ('custom_vjp/scaled_fwd was called while jax compiled it, without values. Run the program eagerly, stop after '
-              f'the gradients and type: JAX_DISABLE_JIT=1 pyfuncdbg run --break SPEC {tmp_path}/program.py, then ')
-    assert wanted in ' '.join(done.stderr.split()), done.stderr
+def test_check_of_traced_rules_takes_values_that_are_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that differentiates compiled code alone has no backward steps; the command that is named makes them."""
+    done, _ = record(tmp_path, TRACED, '--break', 'program.py:17', '--ui', 'prompt', typed='check\ncheck --json\nc\n')
+    shown = ' '.join(done.stderr.split())
+    assert '2 rules filter: none gradients: 1 BAD, 2 OK' in shown and '(0.5 times)' in shown, done.stderr
+    assert 'Rules were checked on: normal random numbers. jax called the rules when it compiled the program' in shown
+    assert f'JAX_DISABLE_JIT=1 pyfuncdbg run --break SPEC {tmp_path}/program.py, a stop after the gradients' in shown
+    edges = json.loads(done.stderr[done.stderr.index('{'):done.stderr.rindex('}') + 1])['edges']
+    keys = 'name', 'function', 'place', 'tensor'
+    assert [(*[edge[key] for key in keys], edge['outcome']['verdict']) for edge in edges] == [
+        ('custom_vjp/scaled', '<lambda>', 'program.py:11', 'x', 'OK'),
+        ('custom_vjp/scaled', '<lambda>', 'program.py:11', "scale['by']", 'OK'),
+        ('custom_vjp/square', '<lambda>', 'program.py:6', 'x', 'BAD')]
+    finished = run(tmp_path, '-m', 'pyfuncdbg', 'show', 'trace', 'check')
+    assert 'custom_vjp/scaled_fwd was called while jax compiled it, without values' in ' '.join(finished.stderr.split())
     monkeypatch.setenv('JAX_DISABLE_JIT', '1')
     (tmp_path / 'trace').rename(tmp_path / 'first')
     done, _ = record(tmp_path, TRACED, '--break', 'program.py:17', '--ui', 'prompt', typed='check\nc\n')
-    assert ' BAD, ' in done.stderr and '(0.5 times)' in done.stderr, done.stderr
+    assert ' BAD, ' in done.stderr and '(0.5 times)' in done.stderr and 'Rules were' not in done.stderr, done.stderr
+
+
+STOPPED = """
+import functools, jax, jax.numpy as jnp, numpy as np
+@jax.jit
+def inner(x):
+    print('inner is traced')
+    return jnp.log(x)
+@jax.custom_vjp
+def logarithm(x):
+    return inner(x)
+logarithm.defvjp(lambda x: (logarithm(x), x), lambda x, g: (g / x,))
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 2))
+def applied(f, x, n):
+    return f(x) * n
+def applied_bwd(f, n, x, g):
+    return (g * jax.vjp(f, x)[1](jnp.ones_like(x))[0],)
+applied.defvjp(lambda f, x, n: (f(x) * n, x), applied_bwd)
+@jax.custom_jvp
+def picked(x, index, key):
+    return x[index] ** 2 + jax.random.uniform(key)
+@picked.defjvp
+def picked_jvp(primals, tangents):
+    x, index, key = primals
+    return picked(*primals), 2 * x[index] * tangents[0][index]
+@jax.custom_vjp
+def shifted(x):
+    return x + 1
+shifted.defvjp(lambda x: (x + 2, None), lambda _, g: (g,))
+def seen(x):
+    return np.asarray(x)
+def loss(x, index, key):
+    @jax.custom_vjp
+    def closing(v):
+        return v * index
+    closing.defvjp(lambda v: (v * index, None), lambda _, g: (g * index,))
+    x = jax.pure_callback(seen, jax.ShapeDtypeStruct((8,), 'f'), jax.lax.stop_gradient(x)) + x
+    parts = logarithm(x), applied(jnp.sin, x, 2), closing(x), picked(x, index, key), shifted(x)
+    return sum(part.sum() for part in parts)
+step = jax.jit(jax.grad(loss))
+for _ in range(2):
+    print(step(jnp.arange(1., 9), 1, jax.random.key(0)))
+"""
+
+
+def test_check_at_a_stop_in_traced_code_and_in_a_callback_changes_nothing(tmp_path: Path) -> None:
+    """What is traced gets no op of it, a function that is traced later is traced then, and no call is recorded."""
+    plain = run(tmp_path, '-c', STOPPED)
+    done, trace = record(tmp_path, STOPPED, '-q')
+    (tmp_path / 'trace').rename(tmp_path / 'first')
+    checked, again = record(tmp_path, STOPPED, '-q', '--ui', 'prompt', '--break', 'picked_jvp', '--break', 'applied_bwd',
+                            '--break', 'seen', typed='check\nc\ncheck\nc\ncheck\ncheck --call 1\nc\nc\n')
+    assert checked.stdout == done.stdout == plain.stdout and plain.stdout.count('inner is traced') == 1, checked.stderr
+    assert [(call.number, call.label) for call in again.calls()] == [(call.number, call.label) for call in trace.calls()]
+    answers = [' '.join(text.split()) for text in checked.stderr.split('(pfd) ')]
+    assert len(answers) == 9
+    assert '4 rules' in answers[1] and '1 BAD, 2 OK, 1 unchecked' in answers[1], checked.stderr
+    assert '(0.5 times)' in answers[1]
+    assert 'normal random numbers, random numbers from 0.1 to 0.9. jax' in answers[1] or (     # the logarithm's
+        'random numbers from 0.1 to 0.9, normal random numbers. jax' in answers[1])
+    assert 'function that is none of its arguments' in answers[1] and 'is traced' not in checked.stderr
+    for answer in answers[3], answers[5]:
+        assert '5 rules' in answer and '2 BAD, 2 OK, 1 unchecked' in answer, checked.stderr
+        assert 'another output 0 than the function: at [' in answer
+    assert '1 rule filter: call 1' in answers[6] and 'custom_vjp/logarithm' in answers[6]
+
+
+def test_check_of_a_traced_rule_takes_inputs_of_an_eager_call(tmp_path: Path) -> None:
+    program = CHECKED.replace('print(jax.grad(loss)', 'print(loss')
+    done, _ = record(tmp_path, program, '--break', 'program.py:17', '--ui', 'prompt', typed='check\nc\n')
+    shown = ' '.join(done.stderr.split())
+    assert '2 rules' in shown and 'Rules were checked on: the inputs of #' in shown and 'random' not in shown, done.stderr
+    assert '(0.5 times)' in shown

@@ -48,11 +48,23 @@ def test_a_nan_in_backward_is_found_at_its_line(pane: Pane) -> None:
 
 
 def test_a_wrong_gradient_is_found(pane: Pane) -> None:
+    """In compiled code, where the rule was called without values."""
+    place, rule = f'training.py:{line_of("return jax.tree.map")}', f'training.py:{line_of("def swish_backward")}'
+    pane.type(f'{PYFUNCDBG} run --break {place} --ui prompt training.py gradient')
+    pane.until('STOPPED in step', '(pfd)', seconds=LONG)
+    pane.type('check')
+    pane.until('BAD', 'custom_vjp/swish swish_backward', rule, 'expected', 'normal random numbers', '(pfd)', seconds=LONG)
+    pane.type('q')
+    pane.until('trained', seconds=LONG, scrolled=True)
+
+
+def test_a_wrong_gradient_of_eager_code_is_found(pane: Pane) -> None:
+    """In the backward step of a call."""
     place = f'training.py:{line_of("return jax.tree.map")}'
     pane.type(f'JAX_DISABLE_JIT=1 {PYFUNCDBG} run --break {place} --ui prompt training.py gradient')
     pane.until('STOPPED in step', '(pfd)', seconds=LONG)
     pane.type('check')
-    pane.until('BAD', 'custom', 'rward', 'expected', '(pfd)', seconds=LONG)     # the rule's name, cut in its middle or not
+    pane.until('BAD', 'custom_vjp/swish_forward', 'expected', '(pfd)', seconds=LONG)
     pane.type('q')
     pane.until('trained', seconds=LONG, scrolled=True)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+from pyfuncdbg.hooks.call import in_reexecution
 from pyfuncdbg.hooks.call_frames import code_of, mark_function_caller
-from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
+from pyfuncdbg.hooks.differentiable import RuleSite
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
@@ -21,6 +23,8 @@ from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.jax.callbacks.custom_steps import FlatRule, StepLink, wait_for
 from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites, name_of
+from pyfuncdbg.hosts.jax.callbacks.traced_rules import TracedRule
+from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
 _OP_TYPES: Mapping[str, Mapping[str, str]] = {
@@ -36,9 +40,10 @@ class DerivativeRules:
         on: Whether JAX is attached; otherwise calls are passed on unwatched.
     """
 
-    def __init__(self, parts: JaxParts, sites: CallbackSites, eager_runs: EagerRuns) -> None:
+    def __init__(self, parts: JaxParts, host: JaxHost, sites: CallbackSites, eager_runs: EagerRuns) -> None:
         self.on = True
         self._parts = parts
+        self._host = host
         self._tools = parts.tree
         self._sites = sites
         self._eager_runs = eager_runs
@@ -68,14 +73,16 @@ class DerivativeRules:
             return entry[1]
         form, link = object.__new__(type(custom)), StepLink(self._tools, self._parts, getattr(custom, 'nondiff_argnums', ()))
         vars(form).update(vars(custom))
+        kind = type(custom).__name__
+        traced = TracedRule(self._parts, self._host, custom, f'{kind}/{name_of(custom.fun)}')
         for (name, op_type), function in zip(op_types.items(), functions, strict=True):
             if function is not None:
-                label = f'{type(custom).__name__}/{_rule_name(name, function, custom.fun)}'
-                vars(form)[name] = self._watched(function, op_type, label, link)
+                rule = _Rule(name, op_type, f'{kind}/{_rule_name(name, function, custom.fun)}', link, traced)
+                vars(form)[name] = self._watched(function, rule)
         self._forms[custom] = functions, form
         return form
 
-    def _watched(self, function: Callable[..., Any], op_type: str, label: str, link: StepLink) -> Callable[..., Any]:
+    def _watched(self, function: Callable[..., Any], which: _Rule) -> Callable[..., Any]:
         """A function that makes calls of the program's one; JAX's own stay as they are."""
         code = code_of(function)
         if code is None or is_machinery(code.co_filename):
@@ -85,23 +92,50 @@ class DerivativeRules:
         @functools.wraps(function)
         def rule(*args: Any, **settings: Any) -> Any:
             try:
-                if not self.on or not hooks.python:
+                if not self.on or not hooks.python or in_reexecution():
                     return function(*args, **settings)
+                self._note(which, args)
                 leaves, tree = self._tools.tree_flatten((args, settings))
                 if not hooks.passive:
                     wait_for(leaves)
                 flat = FlatRule(self._tools, function, tree)
-                site = flat.site = self._sites.of_eager(op_type, function, flat, sys._getframe(1), label)
+                site = flat.site = self._sites.of_rule(
+                    which.op_type, function, flat, sys._getframe(1), which.label,
+                    RuleSite(which.traced, which.attribute in ('fun', 'fwd')))
                 run = self._eager_runs.of_thread()
                 outputs = invoke(site, flat, run, leaves)
                 result = outputs.raw if type(outputs) is ResultList else flat.result_of(outputs)
                 if hooks.gradient:
-                    link.note(flat, run, args, result)
+                    which.link.note(flat, run, args, result)
                 return result
             except BaseException as error:
                 error.__traceback__ = without_own_frames(error.__traceback__)
                 raise
         return rule
+
+    @staticmethod
+    def _note(which: _Rule, args: Sequence[Any]) -> None:
+        try:
+            which.traced.note(which.attribute, args)
+        except Exception as error:              # a mistake of ours: the program's call goes on
+            report_failure(f'the arguments of {which.label} are not known', error)
+
+
+class _Rule(NamedTuple):
+    """A function under `custom_vjp` or `custom_jvp`, or one of its rules.
+
+    Attributes:
+        attribute: Where JAX's object has it.
+        op_type, label: Op type and name of its sites.
+        link: To its backward steps.
+        traced: Its calls with tracers.
+    """
+
+    attribute: str
+    op_type: str
+    label: str
+    link: StepLink
+    traced: TracedRule
 
 
 def _rule_name(attribute: str, rule: Any, function: Any) -> str:

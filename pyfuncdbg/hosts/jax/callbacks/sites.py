@@ -9,10 +9,11 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.call_frames import STOP_REMARK
-from pyfuncdbg.hooks.differentiable import EAGER_BY
+from pyfuncdbg.hooks.differentiable import EAGER_BY, RULE, RuleSite
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.result_list import output_list
+from pyfuncdbg.hosts.jax.callbacks.custom_steps import wait_for
 from pyfuncdbg.hosts.jax.callbacks.flat_arguments import FlatArguments, flat_arguments, parameters
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
@@ -58,9 +59,15 @@ class CallbackSites:
             site.attrs = {**site.attrs, STOP_REMARK: remark}
         return site
 
-    def of_eager(self, op_type: str, function: Any, callback: Any, frame: FrameType, name: str = '') -> CallSite:
+    def of_eager(self, op_type: str, function: Any, callback: Any, frame: FrameType) -> CallSite:
         """The site of a callback that the program calls eagerly, at its innermost line from a frame on outwards."""
-        return self._site(name or name_of(function), op_type, function, callback, program_frames(frame))
+        return self._site(name_of(function), op_type, function, callback, program_frames(frame))
+
+    def of_rule(self, op_type: str, function: Any, callback: Any, frame: FrameType, name: str, rule: RuleSite) -> CallSite:
+        """The site of a function with a derivative rule, or of a rule, that JAX calls from a frame of it."""
+        site = self._site(name, op_type, function, callback, program_frames(frame))
+        site.attrs = {**site.attrs, EAGER_BY: 'JAX_DISABLE_JIT=1', RULE: rule}
+        return site
 
     def _site(self, name: str, op_type: str, function: Any, callback: Any, stack: Sequence[Frame],
               tensors: Sequence[str] = ()) -> CallSite:
@@ -74,8 +81,6 @@ class CallbackSites:
         else:
             name = earlier.name
         attrs: dict[str, Any] = {'_call': partial(self._call_again, callback)}
-        if op_type.startswith('custom_'):
-            attrs[EAGER_BY] = 'JAX_DISABLE_JIT=1'
         layout = flat_arguments(self._parts, callback, function)
         if isinstance(layout, FlatArguments):
             attrs['_arguments'] = layout
@@ -101,9 +106,11 @@ class CallbackSites:
         return CallSite(op_type, op_type, 'python', self._host, function=function, attrs={'_call': call})
 
     def _call_again(self, callback: Any, inputs: list[Any]) -> Sequence[Any]:
-        """Call a callback past all hooks."""
+        """Call a callback past all hooks, for a user who waits for what it gives."""
         if hasattr(callback, 'in_tree'):
-            return output_list(self._call_flat(callback, *inputs))
+            outputs = output_list(self._call_flat(callback, *inputs))
+            wait_for(outputs)
+            return outputs
         callback(*inputs)
         return ()
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.call_frames import STOP_REMARK
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.interception.patching import Patches
@@ -44,6 +45,9 @@ _PASSING_ON = frozenset(('Identity', 'IdentityN', 'NoOp', '_Retval'))
 """Nodes that only pass values on to their users."""
 _UNREADABLE = frozenset(('resource', 'variant'))
 _OBSERVED = '_pyfuncdbg_observed'
+REMARK = ('The program goes on with what this op gave. To replace a value, let a function of tf.py_function or '
+          "tf.numpy_function give it: 'inject' works on what that returns.")
+"""On a stop at an op: what is observed has run."""
 SCOPE = 'pyfuncdbg/'
 """Prefix of our nodes' names."""
 
@@ -181,7 +185,8 @@ class Observers:
                         inputs=[name_of(tensor, outer) for tensor in op.inputs],
                         outputs=[prefix(graph) + tensor.name for tensor in op.outputs],
                         attrs={**plain_attrs(op), **node_context(op), RETURNED: returned_reader(op),
-                               'function': str(graph.name), **more}, traits=op_traits(op.type))
+                               'function': str(graph.name), STOP_REMARK: REMARK, **more},
+                        traits=op_traits(op.type)._replace(seen_afterwards=True))
 
 
 def is_observed(graph: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.call import CallSite, Run, current
+from pyfuncdbg.hooks.call_frames import STOP_REMARK
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.live_objects import find_objects
 from pyfuncdbg.hooks.notice import say
@@ -26,7 +27,7 @@ from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.graph_ops.delivery_thread import DeliveryThread
-from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
+from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import REMARK, Observer, Observers, is_observed, roots_of, sites_of
 from pyfuncdbg.hosts.tensorflow.graph_ops.waiting_ops import WaitingOps, install_kernel, kernel
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
@@ -309,7 +310,8 @@ class OpCalls:
             if len(self._sites) > _MOST_PLACES:
                 self._sites.clear()
             stack = program_frames(frame)
-            site = self._sites[key] = CallSite(name, name, 'op', self._host, stack=stack, traits=op_traits(name))
+            site = self._sites[key] = CallSite(name, name, 'op', self._host, stack=stack, attrs={STOP_REMARK: REMARK},
+                                               traits=op_traits(name)._replace(seen_afterwards=True))
         return site
 
 

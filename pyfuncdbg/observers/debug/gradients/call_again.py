@@ -160,12 +160,15 @@ class CallRepeater:
 
     @contextmanager
     def within(self) -> Iterator[None]:
-        """A block whose calls are part of a repeated call."""
-        token = current.set(_unrecorded_call(self._site, []))
+        """A block whose calls are part of a repeated call, and print nothing."""
+        call = _unrecorded_call(self._site, [])
+        token, state = current.set(call), self._capture.on_begin(call)
         try:
             yield
         finally:
+            self._capture.on_break_off(call, state)
             current.reset(token)
+            call.output_owner = None
 
     def make(self, inputs: Sequence[Any], call_through: Callable[[Callable[[], Any]], Any] | None = None) -> RepeatedResult:
         """One call, on arrays that are its own.

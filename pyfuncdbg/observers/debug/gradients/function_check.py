@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.differentiable import DIFFERENTIABLES, Arrays, Differentiab
 from pyfuncdbg.observers.debug.gradients.call_again import live_site, recorded_inputs, unrecorded
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import NoValueError, WeightedOutputs
-from pyfuncdbg.observers.debug.gradients.gradient_check import SECONDS, CheckedEdge
+from pyfuncdbg.observers.debug.gradients.gradient_check import SECONDS, CheckedEdge, agree
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -56,29 +56,51 @@ def check_functions(trace: Trace, run: CallRecord, pattern: str, most: int,
         for place, one in enumerate(wanted[:most]):
             if before_each is not None:
                 before_each(place, len(wanted[:most]))
-            edges += _check_function(one, run)
+            outcomes, calls = differentiable_outcomes(one)
+            edges += [CheckedEdge('', run.number, one.name, one.kind, '', slot, name, outcome, calls)
+                      for slot, (name, outcome) in enumerate(zip(one.leaves, outcomes, strict=True))]
     return edges, len(wanted[:most]), len(wanted)
 
 
-def _check_function(one: Differentiable, run: CallRecord) -> list[CheckedEdge]:
-    outcomes: Sequence[EdgeOutcome]
-    calls = 0
+def differentiable_outcomes(one: Differentiable) -> tuple[Sequence[EdgeOutcome], int]:
+    """Compare the gradients of a function with differences of it.
+
+    Args:
+        one: The function. Called in a block of `unrecorded`.
+
+    Returns:
+        The outcome for each of its arrays, and how often it was called.
+    """
     try:
         outputs = one.function([np.array(value) for value in one.values])
         again = one.function([np.array(value) for value in one.values])
         if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(outputs, again, strict=True)):
             raise CommandError('two calls on the same inputs differ')
+        if one.rule_outputs is not None and (why := _other_outputs(one.rule_outputs(one.values), outputs)):
+            return [EdgeOutcome('BAD', reason=why)] * len(one.values), 2
         random = np.random.default_rng(_SEED)
         weights = [random.standard_normal(output.shape) for output in outputs]
         weighted = WeightedOutputs(_with_value(one.function), one.values, weights, SECONDS)
         gradients = one.gradients(weights)
-        outcomes = [_outcome(weighted, slot, value, gradients[slot]) for slot, value in enumerate(one.values)]
-        calls = weighted.calls
+        return [_outcome(weighted, slot, value, gradients[slot]) for slot, value in enumerate(one.values)], weighted.calls
     except Exception as error:                  # what the program's code raises is a result here
         reason = str(error) if isinstance(error, CommandError) else f'it raises {type(error).__name__}: {error}'
-        outcomes = [EdgeOutcome('unchecked', reason=reason)] * len(one.values)
-    return [CheckedEdge('', run.number, one.name, one.kind, '', slot, name, outcome, calls)
-            for slot, (name, outcome) in enumerate(zip(one.leaves, outcomes, strict=True))]
+        return [EdgeOutcome('unchecked', reason=reason)] * len(one.values), 0
+
+
+def _other_outputs(by_rule: Arrays, outputs: Arrays) -> str:
+    """How the outputs that a rule gives differ from the function's; '' where they do not, but for rounding."""
+    for place, (got, expected) in enumerate(zip(by_rule, outputs, strict=True)):
+        if agree([got], [expected]):
+            continue
+        if got.shape != expected.shape or got.dtype != expected.dtype:
+            return (f'its rule gives {got.dtype}{list(got.shape)} as output {place}, the function '
+                    f'{expected.dtype}{list(expected.shape)}')
+        difference = np.abs(np.asarray(got, np.complex128) - np.asarray(expected, np.complex128))
+        index = np.unravel_index(int(np.argmax(difference)), got.shape)
+        at = f' at {[int(i) for i in index]}' if index else ''
+        return f'its rule gives another output {place} than the function:{at} {got[index]:.6g}, not {expected[index]:.6g}'
+    return ''
 
 
 def _with_value(function: Callable[[Arrays], Arrays]) -> Callable[[Arrays], Arrays]:

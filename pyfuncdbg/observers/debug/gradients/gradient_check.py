@@ -43,6 +43,8 @@ class CheckedEdge:
         tensor: Its name, or its place.
         outcome: What was found.
         calls: How often the forward call was made again for the whole step.
+        place: File and line of a rule that was called without values, '' of others.
+        values: What such a rule was checked on: values that were made up, or '#7' for those of call 7.
     """
 
     gradient: str
@@ -54,6 +56,8 @@ class CheckedEdge:
     tensor: str
     outcome: EdgeOutcome
     calls: int = 0
+    place: str = ''
+    values: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,8 @@ class CheckReport:
         steps: How many backward steps were checked, of `total`.
         filters: What was asked for, by name.
         foreign: Steps of ops of the framework `host` itself, which are not checked.
-        unit: What was checked: backward steps, or modules.
+        unit: What was checked: backward steps, modules, or rules.
+        remark: How rules that were called without values get the program's own; '' where none was checked.
     """
 
     edges: tuple[CheckedEdge, ...]
@@ -77,6 +82,7 @@ class CheckReport:
     foreign: int = 0
     host: str = ''
     unit: str = 'backward step'
+    remark: str = ''
 
 
 def check_step(trace: Trace, step: CallRecord, at: Call | None = None,
@@ -246,7 +252,7 @@ def _function(maker: CallRepeater, inputs: Sequence[np.ndarray], recorded: Array
     wide = [value.astype(np.float64) if value.dtype in (np.float32, np.float16) else value for value in inputs]
     if any(one is not other for one, other in zip(wide, inputs, strict=True)):
         made = maker.make([np.array(value) for value in wide])
-        if made.error is None and _agree(made.outputs, first.outputs) and all(
+        if made.error is None and agree(made.outputs, first.outputs) and all(
                 output.dtype != np.float32 and output.dtype != np.float16 for output in made.outputs):
             return function, wide
     return function, list(inputs)
@@ -255,13 +261,13 @@ def _function(maker: CallRepeater, inputs: Sequence[np.ndarray], recorded: Array
 def _compare(first: RepeatedResult, second: RepeatedResult, recorded: Arrays) -> None:
     if first.error is not None:
         raise CommandError(f'repeated on its recorded inputs, it raises {type(first.error).__name__}: {first.error}')
-    if not _agree(first.outputs, second.outputs):
+    if not agree(first.outputs, second.outputs):
         raise CommandError('two calls on the same inputs differ: it is random, or has state between calls')
-    if len(recorded) == len(first.outputs) and not _agree(first.outputs, recorded):
+    if len(recorded) == len(first.outputs) and not agree(first.outputs, recorded):
         raise CommandError('its result differs from the recorded one: it depends on more than its inputs')
 
 
-def _agree(one: Arrays, other: Arrays) -> bool:
+def agree(one: Arrays, other: Arrays) -> bool:
     """Whether two sets of outputs are equal but for rounding."""
     for a, b in zip(one, other, strict=False):
         if a.shape != b.shape or a.dtype.kind != b.dtype.kind:

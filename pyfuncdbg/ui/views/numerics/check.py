@@ -15,6 +15,8 @@ from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.units import count
 
 _ORDER = ('BAD', 'kink', 'OK', 'unchecked')
+_NAME = 32
+"""Width of a name that is not cut while the figures can go on in the next line."""
 _STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim'}
 
 
@@ -27,8 +29,13 @@ def check_view(report: CheckReport) -> Page:
     if report.edges:
         parts.append(lambda options: _table(report.edges, options))
         calls = sum({(edge.gradient, edge.name): edge.calls for edge in report.edges}.values())
-        parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what '
+        values = 'these' if report.remark else 'the recorded ones'
+        parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near {values}; what '
                           'they do outside, they did again.' if calls else 'No forward call was made again.', 'dim',
+                          overflow='fold'))
+    if report.remark:
+        origins = ', '.join(dict.fromkeys(one_line(edge.values, 40) for edge in report.edges if edge.values))
+        parts.append(Text(f'Rules were checked on: {origins or "nothing"}. {one_line(report.remark, 600)}', 'dim',
                           overflow='fold'))
     if report.foreign:
         parts.append(Text(f"{count(report.foreign, 'step')} of {one_line(report.host, 40)}'s own ops not checked", 'dim',
@@ -37,22 +44,34 @@ def check_view(report: CheckReport) -> Page:
 
 
 def _table(edges: Sequence[CheckedEdge], options: ConsoleOptions) -> Table:
-    nodes = []
-    for edge in edges:
-        node = label(edge.name, limit=40)
-        if edge.op_type != edge.name:
-            node.append(f' {one_line(edge.op_type, 30)}')
-        if edge.function and edge.function != edge.name:
-            node.append(f' {one_line(edge.function, 40)}', 'cyan')
-        nodes.append(node)
-    numbers = [f'#{one_line(edge.gradient, 20)}' + (f' of #{one_line(edge.forward, 20)}' if edge.forward else '')
-               if edge.gradient else '' for edge in edges]
+    nodes = [_node(edge) for edge in edges]
+    numbers = [_number_of(edge) for edge in edges]
     return fitted_table([
         Column('gradient', [Text(number, 'dim') for number in numbers], 4),
-        Column('of', nodes, 2, least=12),
+        Column('of', nodes, 2, least=_NAME),
         Column('by', [label(edge.tensor, limit=40) for edge in edges], 3, least=10),
+        Column('line', [Text(one_line(edge.place, 60)) for edge in edges], 3),
+        Column('on', [Text(one_line(edge.values, 40), 'dim') for edge in edges], 5),
         Column('verdict', [Text(edge.outcome.verdict, _STYLES[edge.outcome.verdict]) for edge in edges], 0),
         Column('found', [_found(edge.outcome) for edge in edges], 1, least=16, folds=True)], options)
+
+
+def _number_of(edge: CheckedEdge) -> str:
+    """The numbers of the gradient call and of its forward call; of a rule, of its newest call."""
+    if edge.gradient:
+        return f'#{one_line(edge.gradient, 20)}' + (f' of #{one_line(edge.forward, 20)}' if edge.forward else '')
+    return f'#{one_line(edge.forward, 20)}' if edge.place and edge.forward else ''
+
+
+def _node(edge: CheckedEdge) -> Text:
+    """The forward node, and the function where its name is another; of a rule, the rule."""
+    node = label(edge.name, limit=40)
+    kind, _, rest = edge.name.rpartition('/')
+    if edge.op_type != edge.name and not (kind and edge.op_type.startswith(kind)):
+        node.append(f' {one_line(edge.op_type, 30)}')
+    if edge.function and edge.function not in (edge.name, rest):
+        node.append(f' {one_line(edge.function, 40)}', 'cyan')
+    return node
 
 
 def _found(outcome: EdgeOutcome) -> Text:
