@@ -172,11 +172,11 @@ import functools, jax, jax.numpy as jnp, numpy as np
 @jax.jit
 def inner(x):
     print('inner is traced')
-    return jnp.log(x)
+    return 1 / x
 @jax.custom_vjp
 def logarithm(x):
-    return inner(x)
-logarithm.defvjp(lambda x: (logarithm(x), x), lambda x, g: (g / x,))
+    return jnp.log(x)
+logarithm.defvjp(lambda x: (logarithm(x), x), lambda x, g: (g * inner(x),))
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 2))
 def applied(f, x, n):
     return f(x) * n
