@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.differentiable import EAGER_BY
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process, rerun_command
 from pyfuncdbg.observers.debug.gradients.function_check import check_functions
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, check_step
-from pyfuncdbg.observers.debug.gradients.rule_check import TracedRule, check_rule, site_without_values, traced_rules
+from pyfuncdbg.observers.debug.gradients.rule_check import RuleCalls, check_rule, site_without_values, traced_rules
 from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
 from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
@@ -33,7 +33,7 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
     foreign = [step for step in steps if step.site.traits.foreign]
     steps = [step for step in steps if not step.site.traits.foreign]
-    rules: list[TracedRule] = []
+    rules: list[RuleCalls] = []
     if args.call is not None:
         call = find_call(trace, args.call, context.stop)
         if not any(step.forward == call.number for step in steps):
@@ -61,7 +61,7 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     return _checked(context, steps, rules, args, foreign if args.call is None else [])
 
 
-def _checked(context: Context, steps: Sequence[CallRecord], rules: Sequence[TracedRule], args: argparse.Namespace,
+def _checked(context: Context, steps: Sequence[CallRecord], rules: Sequence[RuleCalls], args: argparse.Namespace,
              foreign: Sequence[CallRecord]) -> CheckReport:
     """Check backward steps, then rules that have none."""
     trace, at = context.trace, context.stop.call if context.stop is not None else None
@@ -81,7 +81,7 @@ def _checked(context: Context, steps: Sequence[CallRecord], rules: Sequence[Trac
                        _own_values(trace, rules[0]) if rules else '')
 
 
-def _own_values(trace: Trace, rule: TracedRule) -> str:
+def _own_values(trace: Trace, rule: RuleCalls) -> str:
     """The remark on rules that were called without values: how they get the program's."""
     return (f"{rule.site.host.name} called the rules when it compiled the program, without values. On the program's own: "
             f"{rule.site.attrs[EAGER_BY]} {rerun_command(trace, '--break', 'SPEC')}, a stop after the gradients, then "

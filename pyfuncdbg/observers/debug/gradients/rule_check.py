@@ -31,12 +31,12 @@ _NEWEST = 8
 
 
 @dataclass(slots=True, eq=False)
-class TracedRule:
-    """A rule that was called without values, and the sites of its function and of its parts, in order of their first calls.
+class RuleCalls:
+    """Calls without values of one rule: the sites of its function and of its parts.
 
     Attributes:
         rule: The host's.
-        sites: Each as it is recorded, and whether its calls get the function's arguments.
+        sites: Each as it is recorded, in order of first calls, and whether its calls get the function's arguments.
         site: One of them, alive.
     """
 
@@ -45,7 +45,7 @@ class TracedRule:
     sites: list[tuple[SiteRecord, bool]] = field(default_factory=list)
 
 
-def traced_rules(trace: Trace, steps: Sequence[CallRecord] = (), call: CallRecord | None = None) -> list[TracedRule]:
+def traced_rules(trace: Trace, steps: Sequence[CallRecord] = (), call: CallRecord | None = None) -> list[RuleCalls]:
     """The rules that this process has called without values.
 
     Args:
@@ -54,7 +54,7 @@ def traced_rules(trace: Trace, steps: Sequence[CallRecord] = (), call: CallRecor
         call: A call of the rule that is wanted, or of its function; None for all rules.
     """
     process = _own_process(trace)
-    by_rule: dict[int, TracedRule] = {}
+    by_rule: dict[int, RuleCalls] = {}
     for record in trace.sites():
         if record.process != process or record.kind != 'python':
             continue
@@ -62,7 +62,7 @@ def traced_rules(trace: Trace, steps: Sequence[CallRecord] = (), call: CallRecor
         part = site.attrs.get(RULE) if site is not None else None
         if site is None or not isinstance(part, RuleSite) or not part.rule.is_traced:
             continue
-        known = by_rule.setdefault(id(part.rule), TracedRule(part.rule, site))
+        known = by_rule.setdefault(id(part.rule), RuleCalls(part.rule, site))
         known.sites.append((record, part.has_arguments))
     forward = {forward_name(step) for step in steps if step.process == process}
     wanted = call.site.id if call is not None and call.process == process else None
@@ -88,7 +88,7 @@ def _calls(trace: Trace, record: SiteRecord, limit: int) -> list[CallRecord]:
                                          newest_first=True, limit=limit) if call.site.id == record.id]
 
 
-def check_rule(trace: Trace, traced: TracedRule) -> list[CheckedEdge]:
+def check_rule(trace: Trace, traced: RuleCalls) -> list[CheckedEdge]:
     """Compare the gradients that a rule gives with differences of its function.
 
     Args:
@@ -111,7 +111,7 @@ def check_rule(trace: Trace, traced: TracedRule) -> list[CheckedEdge]:
             for slot, (name, outcome) in enumerate(zip(one.leaves, outcomes, strict=True))]
 
 
-def _on_values(trace: Trace, traced: TracedRule) -> tuple[Differentiable, str]:
+def _on_values(trace: Trace, traced: RuleCalls) -> tuple[Differentiable, str]:
     """The function on the values of its newest call that has some; on made up ones where none fits."""
     calls = [call for record, has_arguments in traced.sites if has_arguments for call in _calls(trace, record, _NEWEST)]
     for call in sorted(calls, key=lambda call: call.started, reverse=True):
