@@ -1,7 +1,7 @@
 """Facts of a host that no call shows: leaked registry entries, casts of values, functions that stay alive.
 
 An adapter gathers them when asked, on any thread, and our own runtime counts them as they happen; observers judge from them
-and from the calls. In a process that is forked to work for another and is not asked, its host reports them at its end.
+and X
 """
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def on_report(reader: Callable[[Iterable[Fact]], None]) -> None:
 
 
 def report(facts: Iterable[Fact]) -> None:
-    """Report the facts of this process, which is forked and ends now.
+    """Report the facts of this process, which another one has started and which ends now.
 
     Args:
-        facts: Totals since it was forked.
+        facts: Totals since it was started.
     """
     facts = list(facts)
     for reader in _readers:

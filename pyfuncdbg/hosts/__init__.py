@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -140,6 +140,10 @@ def attach(name: str) -> Attachment:
         AttachError: The name is unknown, or the framework is not installed, not complete or of a version that is not
             supported. Nothing was changed.
     """
+    return _attach(name, examine=False)
+
+
+def _attach(name: str, examine: bool) -> Attachment:
     if name not in FRAMEWORKS:
         raise AttachError(f'cannot attach to {name!r}: expected {" or ".join(map(repr, FRAMEWORKS))}.'
                           f'{nearest(str(name), FRAMEWORKS, 1)}')
@@ -147,7 +151,7 @@ def attach(name: str) -> Attachment:
         attachment_before = _attached.get(name)
         if attachment_before is not None:
             return attachment_before
-        attachment = Attachment(name)
+        attachment = Attachment(name, examine)
         if name in sys.modules:
             if _is_being_imported(sys.modules[name]):
                 attachment.await_import()
@@ -158,6 +162,8 @@ def attach(name: str) -> Attachment:
         else:
             raise AttachError(f"cannot attach to {name}: it is not installed. pip install 'pyfuncdbg[{name}]' installs it")
         _attached[name] = attachment
+        if examine:
+            _examined.append(attachment)
         return attachment
 
 
@@ -211,20 +217,20 @@ def await_imports(examine: bool = False, names: Iterable[str] = tuple(FRAMEWORKS
                     _examined.append(attachment)
 
 
-def attach_as(names: Iterable[str]) -> None:
+def attach_as(frameworks: Mapping[str, bool]) -> None:
     """Attach to the frameworks that the process which has started this one is attached to, now or when they are imported.
 
     Args:
-        names: Of their packages.
+        frameworks: By name of their packages, whether faults of theirs are looked for.
 
     Raises:
         AttachError: One is not complete, or of a version that is not supported.
     """
-    names = tuple(names)
-    await_imports(names=names)
-    for name in names:
+    for name, examine in frameworks.items():
         if name in sys.modules:
-            attach(name)
+            _attach(name, examine)
+        else:
+            await_imports(examine, (name,))
 
 
 def attach_on_import(name: str) -> None:
@@ -241,7 +247,8 @@ def attach_on_import(name: str) -> None:
 
 def _invitation() -> Invitation | None:
     """What a process that starts now needs to attach to the same frameworks."""
-    return Invitation(__name__, 'attach_as', {'names': tuple(_attached)}) if _attached else None
+    frameworks = {name: attachment in _examined for name, attachment in _attached.items()}
+    return Invitation(__name__, 'attach_as', {'frameworks': frameworks}) if frameworks else None
 
 
 process_invitations.offer(_invitation)

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,10 +64,11 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
         argv: The program's `sys.argv`, which it gets now.
         budget: Bytes that the trace may take; None for the recorder's own limit.
     """
-    from pyfuncdbg.hooks.facts import Fact, on_report
+    from pyfuncdbg.hooks.facts import Fact
     from pyfuncdbg.observers.debug.diagnosis.evidence import FactWriter
     from pyfuncdbg.observers.debug.diagnosis.gil_use import GilUse
     from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import GraphContextHook
+    from pyfuncdbg.observers.debug.diagnosis.reported_facts import record_reports
     from pyfuncdbg.observers.record.recorder import Recorder
     sys.argv = list(argv)
     recorder = (Recorder(path) if budget is None else Recorder(path, budget=budget)).start()
@@ -82,9 +83,6 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
             facts = *hosts.facts(), *occupancy.facts(), *surroundings.facts(), *more
             return gatherer.write(facts, occupancy.stacks())
 
-    def write_of_child(facts: Iterable[Fact]) -> None:
-        FactWriter(recorder).write(facts, ())       # of its own: the parent's may have been writing when it was forked
-
     def finish() -> None:
         ended.append(True)
         if os.getpid() == owner:                    # a forked child has the facts of its parent, but those that it reports
@@ -95,7 +93,7 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
 
     ended: list[bool] = []
     gather(Fact('begun'))
-    on_report(write_of_child)
+    record_reports(recorder)
     _thread.start_new_thread(_now_and_then, (gather, ended))
     # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
     atexit.register(finish)
