@@ -472,8 +472,8 @@ def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 def _verify(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     ours, target = split_arguments(args, parser)
     options = parser.parse_args(ours)
-    if not options.repeat.isdecimal() or not 1 <= int(options.repeat) <= 1000:
-        raise UsageError(f'verify: --repeat {options.repeat!r} is not an integer from 1 to 1000')
+    if not options.repeat.isdecimal() or int(options.repeat) > 1000:
+        raise UsageError(f'verify: --repeat {options.repeat!r} is not an integer from 0 to 1000')
     _program('verify', target)
     _tell_misplaced(target, parser)
     return lambda: _verified(target, int(options.repeat), options.json)

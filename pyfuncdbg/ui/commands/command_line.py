@@ -157,7 +157,7 @@ def _verify() -> argparse.ArgumentParser:
     parser = _new_parser('verify', 'Compare results, output and exit code of a program run plainly with those recorded (bit '
                                'by bit) and stepped (to the last bits). Exit code 0 if they are the same, else 1.',
                      usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
-    parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3)')
+    parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3; 0 measures none)')
     parser.add_argument('--json', action='store_true', help='answer in JSON')
     return parser
 

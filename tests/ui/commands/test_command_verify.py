@@ -97,6 +97,14 @@ def test_equal_with_arguments(tmp_path):
     assert answer['costs'][0]['ratio'] == 1.0 and all(cost['seconds'] > 0 for cost in answer['costs'])
 
 
+def test_without_times(tmp_path):
+    (tmp_path / 'program.py').write_text(MODEL)
+    code, out, err = verify(tmp_path, '--repeat', '0', 'program.py')
+    assert (err, code, out.splitlines()[1:3]) == ('', 0, ['recorded (without --ops): bit for bit',
+                                                          'stepped (--ops, breakpoints on nodes): bit for bit'])
+    assert len(out.splitlines()) == 4
+
+
 WATCHED = MODEL + '''
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.debugger import debugger
@@ -331,7 +339,7 @@ def test_a_module_and_the_picture(tmp_path):
 @pytest.mark.parametrize(('args', 'message'), [
     ((), 'verify needs a SCRIPT'), (('nowhere.py',), "no such file: 'nowhere.py'"),
     (('-m',), '-m needs the name of a module'),
-    (('-m', 'no_such_module_here'), "no module named 'no_such_module_here'"), (('--repeat', '0', 'x.py'), 'not an integer'),
+    (('-m', 'no_such_module_here'), "no module named 'no_such_module_here'"), (('--repeat', '-1', 'x.py'), 'not an integer'),
     (('--nothing', 'x.py'), 'unrecognized arguments')])
 def test_bad_command_lines(tmp_path, args, message):
     code, out, err = verify(tmp_path, *args)

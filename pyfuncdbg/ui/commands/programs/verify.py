@@ -92,7 +92,7 @@ class Verification:
         values: How many tensors were in them.
         stdout, stderr: Bytes that were compared.
         differences: The first of each level that has one.
-        costs: By level; () where the program was not equal.
+        costs: By level; () where the program was not equal, and where nothing is repeated.
         repeats: Repetitions behind each time.
     """
 
@@ -131,7 +131,7 @@ def verify(target: Sequence[str], repeats: int = 3, tell: Callable[[int, int], N
 
     Args:
         target: As on the command line: SCRIPT or '-m' MODULE, and its arguments.
-        repeats: Of each level, for the times.
+        repeats: Of each level, for the times; 0 measures none.
         tell: Takes how many runs of the program are over, and of how many, before each of them.
     """
     program_input = ProgramInput(1 + len(LEVELS) * (1 + repeats), tell)
@@ -146,7 +146,7 @@ def verify(target: Sequence[str], repeats: int = 3, tell: Callable[[int, int], N
         one.distance is None for one in differences) else 'nothing compared' if not values else (
         'near' if differences else 'equal')
     recorded, stepped = _claims(answer, differences)
-    costs = _costs(target, repeats, program_input) if answer in ('equal', 'near') else ()
+    costs = _costs(target, repeats, program_input) if repeats and answer in ('equal', 'near') else ()
     return Verification(tuple(target), answer, recorded, stepped, len(plain.results), values, len(plain.stdout),
                         len(plain.stderr), plain.code, plain.raised, tuple(differences), costs, repeats)
 
