@@ -25,6 +25,7 @@ from pyfuncdbg.hooks.output.output import NO_OUTPUT, Output
 from pyfuncdbg.hooks.output.output_owner import muted_owner
 from pyfuncdbg.hooks.output.streams import Streams, divert_writes
 from pyfuncdbg.hooks.output.watched_streams import WatchedStreams
+from pyfuncdbg.hooks.transparent_frames import transparent
 
 __all__ = ['Capture', 'Output', 'divert']
 
@@ -269,3 +270,6 @@ class SharedState:
 
 
 _process = SharedState()
+
+
+transparent(Capture)                            # where it is not compiled, which would take no decorator

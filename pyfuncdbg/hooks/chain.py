@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.installed_hooks import Gate, Hook, Hooks, Outputs, Watcher,
 from pyfuncdbg.hooks.native_thread import native_thread
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hooks.run_abort import abort_ends_here, call_unwatched
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.watched_call import watch_call
 
 Function = Callable[..., Outputs]
@@ -29,6 +30,7 @@ def current_call(site: CallSite | None = None) -> int:
     return call.id if call is not None and (site is None or call.site is site) else 0
 
 
+@transparent
 def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0, sources: Sequence[int] = (),
            thread: int = 0) -> Outputs:
     """Make one call of a site of any kind: hosts call every function that hooks may watch through this.
@@ -62,6 +64,7 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
     return _invoke_watched(site, func, run, inputs, forward, sources, thread, watcher=watcher)
 
 
+@transparent
 def invoke_afterwards(site: CallSite, run: Run, inputs: list[Any], outputs: Outputs) -> None:
     """Make a call that has already ended: a host learns of it afterwards. It began when its run did, and changes nothing.
 
@@ -76,6 +79,7 @@ def invoke_afterwards(site: CallSite, run: Run, inputs: list[Any], outputs: Outp
     _invoke_watched(site, lambda *_: outputs, run, inputs, start=(next(site.counter), run.started))
 
 
+@transparent
 def _invoke_gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> Outputs:
     """Make a call whose values decide whether a hook is interested; `stamp` is that of the gate."""
     ordinal = next(site.counter)
@@ -92,12 +96,14 @@ def _invoke_gated(gate: Gate, stamp: object, site: CallSite, func: Function, run
                            saved_inputs=saved_inputs)
 
 
+@transparent
 def _replay_first_call(outputs: Outputs, func: Function) -> Function:
     """A function whose first call returns the `outputs` of an earlier one; later calls execute `func`."""
     first = [outputs]
     return lambda *inputs: first.pop() if first else func(*inputs)
 
 
+@transparent
 def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
                     sources: Sequence[int] = (),
                     thread: int = 0, start: tuple[int, int] | None = None, saved_inputs: Any = None,
@@ -137,6 +143,7 @@ def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any],
         del call, outer_call
 
 
+@transparent
 def _run_hooks(call: Call, func: Function) -> Outputs:
     """Execute a call through all hooks of its kind."""
     passage = _Passage()                        # filled here: calling an __init__ costs 0.06 µs
@@ -178,6 +185,7 @@ class _ErrorOutcome:
         self.error = error
 
 
+@transparent
 class _Passage:
     """State of one call on its way through several hooks. One object for all of them: one for each hook costs 0.3 µs more.
 

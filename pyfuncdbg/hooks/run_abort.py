@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Run, current
+from pyfuncdbg.hooks.transparent_frames import transparent
 
 _T = TypeVar('_T')
 
 
+@transparent
 def call_unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
     """Execute a call that no hook is interested in; an abort in its function aborts the run all the same.
 

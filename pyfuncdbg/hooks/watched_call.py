@@ -16,6 +16,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
 from pyfuncdbg.hooks.hook_failure import switch_off
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.run_abort import abort_ends_here
+from pyfuncdbg.hooks.transparent_frames import transparent
 
 _get_current, _set_current, _clock = current.get, current.set, perf_counter_ns   # looked up once
 _NO_STATE: Any = object()
@@ -143,3 +144,7 @@ def _discard_watcher(watcher: Watcher, call: Call, state: Any, error: BaseExcept
     if not isinstance(error, Exception):
         raise error
     switch_off(watcher, call, error)
+
+
+transparent(make_call)                          # where they are not compiled, which would take no decorator
+transparent(watch_call)

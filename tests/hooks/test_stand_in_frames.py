@@ -12,6 +12,7 @@ import pytest
 
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hooks.stand_in_frames import call_behind, with_program_file
+from pyfuncdbg.hooks.transparent_frames import transparent
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def warn(level: int) -> None:
     warnings.warn('here', stacklevel=level)
 
 
+@transparent
 def replaced(levels: int, level: int) -> None:
     call_behind(sys._getframe(1), levels, warn, (level,), {})
 
@@ -40,6 +42,26 @@ def test_level_of_the_caller_and_of_its_caller_are_the_programs(shown: list[warn
         replaced(2, 2); replaced(2, 3); return line()  # noqa: E702
     outer_line, inner_line = line(), inner()
     assert [(message.filename, message.lineno) for message in shown] == [(__file__, inner_line), (__file__, outer_line)]
+
+
+def test_of_c_code_the_frame_further_out_is_the_program_s_own(shown: list[warnings.WarningMessage]) -> None:
+    @transparent
+    def in_c() -> None:
+        call_behind(sys._getframe(1), 1, warnings.warn, ('in C',), {})
+
+    def called_by_c() -> None:
+        for level in 1, 2, 3:
+            warnings.warn('called by C', stacklevel=level)
+
+    @transparent
+    def calling_back() -> None:
+        call_behind(sys._getframe(1), 1, called_by_c, (), {})
+
+    def inner() -> int:
+        in_c(); calling_back(); return line()  # noqa: E702
+    outer_line, inner_line = line(), inner()
+    assert [(message.filename, message.lineno) for message in shown] == [
+        (__file__, number) for number in (inner_line, called_by_c.__code__.co_firstlineno + 2, inner_line, outer_line)]
 
 
 def test_a_line_is_shown_once_and_two_lines_are_shown_twice(shown: list[warnings.WarningMessage]) -> None:
@@ -62,7 +84,7 @@ def test_module_and_registry_are_those_of_the_program(shown: list[warnings.Warni
 
 
 def test_frames_of_ours_are_not_replicated(shown: list[warnings.WarningMessage]) -> None:
-    between = FunctionType(compile('replaced(1, 2)', warnings_file_of_ours(), 'exec'), {'replaced': replaced})
+    between = FunctionType(compile('replaced(2, 2)', warnings_file_of_ours(), 'exec'), {'replaced': replaced})
     between()
     assert [(message.filename, message.lineno) for message in shown] == [(__file__, line() - 1)]
 

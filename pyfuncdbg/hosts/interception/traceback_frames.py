@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from pyfuncdbg.hooks.own_files import is_own_file
+from pyfuncdbg.hooks.transparent_frames import transparent
 
 
 def drop_outermost_frame(error: BaseException) -> None:
@@ -41,6 +42,7 @@ def without_own_frames(entry: TracebackType | None) -> TracebackType | None:
     return entry
 
 
+@transparent
 def without_trace(replacement: Callable[..., Any]) -> Callable[..., Any]:
     """A replacement in whose errors none of our frames is; in compiled code it cannot take its own out itself.
 

@@ -5,6 +5,7 @@ PyTorch's functions in Python call themselves once more through a mode.
 from __future__ import annotations
 
 from types import FrameType, TracebackType
+from typing import Any
 
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hosts.interception.exception_event import await_exception
@@ -59,15 +60,32 @@ def without_added_frames(traceback: TracebackType | None) -> TracebackType | Non
     return first
 
 
-def frames_within_op(entry: TracebackType | None) -> TracebackType | None:
+def without_call_frame(op: Any) -> Any:
+    """What calls an op without the frame of PyTorch's that a call in Python adds; the op itself if there is none.
+
+    Args:
+        op: What a mode is to call.
+    """
+    kind = type(op)
+    is_direct = kind.__module__ == 'torch._ops' and (
+        kind.__name__ == 'OpOverload' or (kind.__name__ == 'OpOverloadPacket' and not op._has_torchbind_op_overload))
+    return op._op if is_direct else op
+
+
+def frames_within_op(entry: TracebackType | None, called: Any) -> TracebackType | None:
     """The frames of a traceback that begins with a mode of ours: those within the op that it called.
 
     An op that is called in Python calls itself once more through a mode. PyTorch's C++ goes on with an exception without
     frames, as it makes its own.
+
+    Args:
+        entry: The traceback.
+        called: What the mode has called.
     """
+    in_python = type(called).__module__ == 'torch._ops'
     while entry is not None and is_own_file(entry.tb_frame.f_code.co_filename):
         entry = entry.tb_next
-        if entry is not None and entry.tb_frame.f_globals.get('__name__') == 'torch._ops' and not is_own_file(
+        if in_python and entry is not None and entry.tb_frame.f_globals.get('__name__') == 'torch._ops' and not is_own_file(
                 entry.tb_frame.f_code.co_filename):     # a stand-in has the globals of the frame that it stands in for
             entry = entry.tb_next
     return without_own_frames(entry)

@@ -12,6 +12,7 @@ from pyfuncdbg.hooks.called_objects import CALLED_OBJECTS
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.differentiable import DIFFERENTIABLES
 from pyfuncdbg.hooks.module_structure import LEFT_OUT, MODULES, MOST, ModuleStructure, plain
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -51,6 +52,7 @@ class ModuleRuns:
         """Replace the method by which modules are called."""
         patches.wrap(self._parts.modules.Module, '__call__', self._replace_call)
 
+    @transparent
     def _replace_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, is_watched, make_run = self._calls.is_dynamo_compiling, self._is_watched, self._make_run
 
@@ -72,6 +74,7 @@ class ModuleRuns:
         """Whether a call that begins now is a run."""
         return self._calls.on and self._runs.active is None and not self._calls.is_traced
 
+    @transparent
     def _make_run(self, original: Callable[..., Any], module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         self._begin()
         inner = vars(module).get('_modules', {}).get('_orig_mod', module)       # what `torch.compile` has wrapped

@@ -23,6 +23,7 @@ from pyfuncdbg.hooks.call_frames import is_function_frame
 from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import outside_machinery
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints, Hit, Tests
 from pyfuncdbg.observers.debug.conditions.session_variables import session_variables
 from pyfuncdbg.observers.debug.inspecting.saved_inputs import restore, save
@@ -203,11 +204,13 @@ class Debugger:
             return True
         return _has_breakpoint_call(site.function) or self.breakpoints.wants(site, run)
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         if call.site.kind == 'run':
             return self._around_run(call, proceed)
         return self._around_call(call, proceed)
 
+    @transparent
     def _around_run(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """A run: its ops are watched if a breakpoint is on one of them."""
         of_ops = self.breakpoints.begin(call.run)
@@ -222,6 +225,7 @@ class Debugger:
             if of_ops:
                 self.breakpoints.end()
 
+    @transparent
     def _around_call(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         tests = self.breakpoints.at(call)
         plan = self.plans.of(call, self.plan) if self.plans else None
@@ -252,6 +256,7 @@ class Debugger:
         is_free = call.site.kind == 'python' and (plan is None or plan.is_idle)     # of steps, which the user waits for
         return 'stop-all' if is_free and self.halt.is_set and self.halt.wait() else ''
 
+    @transparent
     def _execute(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs], match: Match | None,
                  early: Sequence[Hit], early_reason: str) -> Outputs:
         """Execute a call until the user does not want it again; `early` are hits of before it that stop after it."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
 
 
@@ -29,6 +30,7 @@ class InterruptRequest:
             self._wanted = True
             hooks.add(self, depth=DEPTH - 1)
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         plan = debugger.plans.get(call.thread)
         if (plan is None or not plan.asking) and self._is_first_call():

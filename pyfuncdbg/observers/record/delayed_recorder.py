@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Hook, Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.transparent_frames import transparent
 
 _waiting: list[DelayedRecorder] = []
 
@@ -61,6 +62,7 @@ class DelayedRecorder:
         self.begin()
         return True
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """As `wants`, where another hook takes every call without being asked.
 

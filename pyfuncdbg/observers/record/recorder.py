@@ -24,6 +24,7 @@ from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.installed_hooks import Hook, Watcher
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.process_invitations import Invitation
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.record import delayed_recorder
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.installation import DEPTH, carry_on, forking_calls, install, uninstall
@@ -77,6 +78,7 @@ def queue_limit(budget: int) -> int:
     return min(budget // _QUEUE_SHARE, _LARGEST_QUEUE)
 
 
+@transparent
 def watch(watcher: Watcher, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
     """The `around` of a watcher: its methods before and after the call.
 
@@ -352,6 +354,7 @@ class Recorder:
         self.flush()
         return Trace.open(self.path)
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """Record one call.
 

@@ -26,6 +26,7 @@ from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.current_frames import current_frames
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.log.trace_folder import fresh_path
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
@@ -101,6 +102,7 @@ class LeftoverThreads:
             return True
         return not run.endless and (self._began <= run.started <= self._ended or run.id in self._runs)
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         return self.recorder.around(call, proceed) if self.takes(call) else proceed()
 
@@ -127,6 +129,7 @@ class OtherCalls:
         hooks.add(self, depth=DEPTH)
         hooks.remove(recorder)
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         if any(lingering.takes(call) for lingering in self._earlier):
             return proceed()

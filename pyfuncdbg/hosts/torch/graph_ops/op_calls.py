@@ -15,9 +15,10 @@ from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.chain import invoke
 from pyfuncdbg.hooks.installed_hooks import hooks
 from pyfuncdbg.hooks.native_thread import native_thread
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
-from pyfuncdbg.hosts.torch.mode_frames import frames_within_op
+from pyfuncdbg.hosts.torch.mode_frames import frames_within_op, without_call_frame
 from pyfuncdbg.hosts.torch.tensor_values import tensors_in
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class DispatchedOps:
         self._tensor: type = parts.torch.Tensor
         self._modes: Callable[[], int] = parts.native._len_torch_dispatch_stack
         self._transforms: Callable[[], bool] = parts.native._are_functorch_transforms_active
-        self._known: dict[int, tuple[Any, bool, bool]] = {}
+        self._known: dict[int, tuple[Any, bool, bool, Any]] = {}
 
     def make(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None,
              frame: FrameType | None) -> Any:
@@ -75,9 +76,11 @@ class DispatchedOps:
         known = self._known.get(id(func))
         if known is None:
             name = str(getattr(func, 'overloadpacket', func))
-            known = self._known[id(func)] = func, name.startswith(_UNOBSERVED), name in _OVERWRITING
+            known = self._known[id(func)] = (func, name.startswith(_UNOBSERVED), name in _OVERWRITING,
+                                             without_call_frame(func))
+        call = known[3]
         if known[1] or not self.on or not hooks.op or self._is_traced():
-            return func(*args, **kwargs) if kwargs else func(*args)
+            return call(*args, **kwargs) if kwargs else call(*args)
         run = self._thread.run
         if run is None:
             run, frame = self._runs.current(), self._runs.frame_with_line(frame)
@@ -90,11 +93,11 @@ class DispatchedOps:
         watcher = hooks.sole_taker['op']
         if watcher is not None:
             result = make_call(site, run, inputs, native_thread(), watcher, None,
-                               partial(func, **kwargs) if kwargs else func, args)
+                               partial(call, **kwargs) if kwargs else call, args)
             if result is not NotImplemented:
                 self._sites.note_outputs(site, result)
                 return result
-        outputs = invoke(site, partial(self._execute, func, args, kwargs or {}, tuple(inputs)), run, inputs)
+        outputs = invoke(site, partial(self._execute, call, args, kwargs or {}, tuple(inputs)), run, inputs)
         result = outputs.raw if type(outputs) is ResultList else _as_result(outputs)
         self._sites.note_outputs(site, result)
         return result
@@ -129,7 +132,7 @@ def torch_dispatch(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any
     try:
         return mode.ops.make(func, args, kwargs, _innermost_frame())
     except BaseException as error:
-        error.__traceback__ = frames_within_op(error.__traceback__)
+        error.__traceback__ = frames_within_op(error.__traceback__, without_call_frame(func))
         raise error                             # compiled, a mere `raise` has the earlier traceback
     finally:
         mode.depth -= 1
@@ -151,3 +154,7 @@ def _replaced(value: Any, before: Any, now: Any) -> Any:
 
 def _as_result(outputs: Sequence[Any]) -> Any:
     return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None
+
+
+transparent(DispatchedOps)                      # where they are not compiled, which would take no decorator
+transparent(torch_dispatch)

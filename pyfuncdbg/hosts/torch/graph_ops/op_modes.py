@@ -11,6 +11,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.installed_hooks import hooks
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.torch.graph_ops.op_calls import DispatchedOps, torch_dispatch
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
@@ -51,6 +52,7 @@ class OpModes:
         patches.replace(threading.Thread, '_bootstrap', self._replace_bootstrap(threading.Thread._bootstrap))  # type: ignore[attr-defined]
         self.follow_hooks()
 
+    @transparent
     def _replace_bootstrap(self, original: Callable[..., None]) -> Callable[..., None]:
         def _bootstrap(thread: threading.Thread) -> None:
             self.enter()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hooks import commit_points
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -41,6 +42,7 @@ class BatchFetches:
         for fetcher in fetchers._MapDatasetFetcher, fetchers._IterableDatasetFetcher:
             patches.replace(fetcher, 'fetch', self._replace_fetch(fetcher.fetch))
 
+    @transparent
     def _replace_fetch(self, original: Callable[..., Any]) -> Callable[..., Any]:
         calls = self._calls
 

@@ -12,6 +12,7 @@ from typing import Any
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.patched_code import name_of
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.result_list import output_list
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.loader.loader_function import COLLATE, ITEM, LoaderFunction
@@ -23,6 +24,7 @@ _PARTS = ('dataset', 'datasets')
 """Attributes in which PyTorch's own datasets, such as `Subset` and `ConcatDataset`, hold those of the program."""
 
 
+@transparent
 class WatchedDataset:
     """A dataset of the program whose `__getitem__` and `__getitems__` are calls."""
 
@@ -47,6 +49,7 @@ class WatchedDataset:
         return len(self._dataset)
 
 
+@transparent
 class WatchedIterator:
     """An iterator of the program over a dataset, each of whose items is a call."""
 

@@ -17,6 +17,7 @@ from pyfuncdbg.hooks import process_invitations
 from pyfuncdbg.hooks.facts import report
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.process_invitations import Invitation
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -49,6 +50,7 @@ class WorkerLoop:
         """Replace PyTorch's with it."""
         patches.replace(parts.workers, '_worker_loop', self)
 
+    @transparent
     def __call__(self, *args: Any) -> None:
         given = dict(zip(self._parameters, args, strict=False))
         try:
@@ -63,6 +65,7 @@ class WorkerLoop:
             error.__traceback__ = without_own_frames(error.__traceback__)
             raise
 
+    @transparent
     def _examined(self, loop: Callable[..., None]) -> Callable[..., None]:
         """A loop at whose end its process reports what it has found, if the program is examined."""
         examination = self._calls.examination

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -40,6 +41,7 @@ class AutogradFunctions:
         patches.replace(functions._SingleLevelFunction if python else functions.Function, 'apply',
                         classmethod(self._replace_apply()))
 
+    @transparent
     def _replace_apply(self) -> Callable[..., Any]:
         calls, links, called_by_class, bind = self._calls, self._links, self._called, self._apply.__get__
 

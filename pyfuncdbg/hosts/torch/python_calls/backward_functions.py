@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from pyfuncdbg.hooks.call_frames import mark_function_caller
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -35,6 +36,7 @@ class BackwardFunctions:
         mark_function_caller(node.apply)
         patches.replace(node, 'apply', self._replace_apply(node.apply))
 
+    @transparent
     def _replace_apply(self, original: Callable[..., Any]) -> Callable[..., Any]:
         calls, runs, called_by_class, bind = self._calls, self._runs, self._called, original.__get__
         is_compiling = self._calls.is_compiling

@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.live_objects import referrers
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
@@ -71,6 +72,7 @@ class EarlierKernels:
             if filename and not is_machinery(filename) and not is_library(filename):
                 yield namespace, name, key, kernel.call_boxed
 
+    @transparent
     def _kernel(self, op: str, boxed: Callable[..., Any]) -> Callable[..., Any]:
         calls, links = self._calls, self._links
 
@@ -83,10 +85,13 @@ class EarlierKernels:
             if called is None:
                 return original(*args, **kwargs)
             try:
-                return calls.make(called, original, args, kwargs, links.note_op_call)
+                result = calls.make(called, original, args, kwargs, links.note_op_call)
             except BaseException as error:
                 drop_leading_own_frames(error)
                 raise
+            if calls.examination is not None:
+                calls.examination.on_kernel(called, args, result)
+            return result
         return kernel
 
     def _function_of(self, op: str, original: Callable[..., Any], args: Sequence[Any],

@@ -14,6 +14,7 @@ from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.native_thread import native_thread
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.watched_calls import describe_by_inputs
@@ -90,6 +91,7 @@ class PythonCalls:
             return True
         return self._modes() > 0 and any(self._mode(key) is not None for key in self._tracing_keys)
 
+    @transparent
     def make(self, called: CalledFunction, original: Callable[..., Any], args: Sequence[Any],
              kwargs: Mapping[str, Any], note: NoteCall | None = None) -> Any:
         """Make one call.
@@ -139,6 +141,7 @@ class CallNumber:
     call: int
 
 
+@transparent
 @mark_call_frame(describe_by_inputs('inputs'))
 @mark_function_caller
 def _make_watched(site: CallSite, run: Run, inputs: list[Any], watcher: Watcher, number: CallNumber,
@@ -161,6 +164,7 @@ class EarlyEnd(list[Any]):
         self.error = error
 
 
+@transparent
 @mark_function_caller
 def _call(function: Callable[..., Any], *inputs: Any) -> Sequence[Any]:
     try:
@@ -172,6 +176,7 @@ def _call(function: Callable[..., Any], *inputs: Any) -> Sequence[Any]:
     return output_list(result)
 
 
+@transparent
 @mark_function_caller
 def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *inputs: Any) -> Sequence[Any]:
     try:
@@ -184,6 +189,7 @@ def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *i
     return output_list(result)
 
 
+@transparent
 @mark_function_caller
 def _call_nested(original: Callable[..., Any], layout: NestedArguments, args: Sequence[Any], kwargs: Mapping[str, Any],
                  leaves: Sequence[Any], *inputs: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame, without_own_frames
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
 from pyfuncdbg.hosts.torch.python_calls.python_calls import NoteCall, PythonCalls
@@ -18,6 +19,7 @@ WATCHED = '_pyfuncdbg_watched'
 """Attribute of a function that makes the calls of a `WatchedFunction`."""
 
 
+@transparent
 class WatchedFunction:
     """A function that stands where PyTorch looks for the program's; pickled or copied, it is that one.
 
@@ -52,6 +54,7 @@ class WatchedFunction:
         return operator.getitem, ((self.original,), 0)
 
 
+@transparent
 def watched_kernel(watched: WatchedFunction) -> Callable[..., Any]:
     """A function for the kernel of an op. `torch.compile` never traces it, so it asks first whether a hook is there."""
     original = watched.original

@@ -12,6 +12,7 @@ from pyfuncdbg.hooks.call import CallSite, Frame, Run, RunForm
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.stand_in_frames import with_program_file
 from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.program_line import program_line
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
@@ -58,6 +59,7 @@ class BackwardPasses:
                 self._parts.autograd, 'grad'):
             patches.wrap(owner, name, self._replace_entry)
 
+    @transparent
     def _replace_entry(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The replacement for a function of the program's interface: our mode ends where it begins."""
         paused, is_compiling = self.forward.paused(original), self._calls.is_compiling
@@ -76,6 +78,7 @@ class BackwardPasses:
     def _line_of(self, node: Any) -> Frame | None:
         return self.forward.notes.line_of(node._sequence_nr())
 
+    @transparent
     def _replace_start(self, original: Callable[..., Any]) -> Callable[..., Any]:
         calls, is_compiling = self._calls, self._calls.is_compiling
 
@@ -90,6 +93,7 @@ class BackwardPasses:
                 raise
         return _engine_run_backward
 
+    @transparent
     def _make_pass(self, original: Callable[..., Any], targets: list[Any], args: tuple[Any, ...],
                    kwargs: dict[str, Any]) -> Any:
         if hooks.op:

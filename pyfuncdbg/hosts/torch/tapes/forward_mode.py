@@ -8,14 +8,15 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
-from types import FrameType, FunctionType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodDescriptorType, MethodWrapperType
 from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import hooks, report_failure
 from pyfuncdbg.hooks.stand_in_frames import call_behind
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.program_line import NOWHERE, program_line
-from pyfuncdbg.hosts.torch.mode_frames import drop_later_added_frames, frames_within_op, replaced_caller
+from pyfuncdbg.hosts.torch.mode_frames import drop_later_added_frames, frames_within_op, replaced_caller, without_call_frame
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.tapes.forward_notes import READING, WAYS, ForwardNotes, GradientLoss
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import leaves_below
@@ -31,6 +32,8 @@ _IGNORED = frozenset(('__get__', '__set__', '__repr__', '__format__', '__len__',
 """Functions that lose no gradient, or none of an element."""
 _LEVELS = {FunctionType: 3}
 """Frames around a call that a warning in it may name: in PyTorch's functions in Python up to the third, in C the first."""
+_WITHOUT_FRAME = frozenset((FunctionType, BuiltinFunctionType, MethodDescriptorType, MethodWrapperType))
+"""Types of functions that are no ops of `torch.ops`."""
 
 
 class _Thread(threading.local):
@@ -98,30 +101,28 @@ class ForwardMode:
         for mode in reversed(others):
             modes._push_mode(mode)
 
+    @transparent
     def paused(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that calls another one without our mode, which else would leave frames in its exceptions.
-
-        It is to be called by the replacement of that function.
-        """
+        """A function that calls another one without our mode, which else would leave frames in its exceptions."""
         size, modes, kind = self._stack_size, self._parts.modes, self._kind
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            caller = sys._getframe(2)
             if size() != 1:
-                return call_behind(caller, 1, function, args, kwargs)
+                return function(*args, **kwargs)
             mode = modes._pop_mode()
             if type(mode) is not kind:
                 modes._push_mode(mode)
-                return call_behind(caller, 1, function, args, kwargs)
+                return function(*args, **kwargs)
             mode.depth += 1
             try:
-                return call_behind(caller, 1, function, args, kwargs)
+                return function(*args, **kwargs)
             finally:
                 mode.depth -= 1
                 if self.on:                     # else detached meanwhile
                     modes._push_mode(mode)
         return call
 
+    @transparent
     def _mode_class(self) -> Any:
         is_compiling, observe, observer = self._calls.is_compiling, self._observe, self
         resolved, resolve = self._resolved, self._resolve
@@ -138,13 +139,14 @@ class ForwardMode:
                 levels = _LEVELS.get(type(func), 1)
                 if levels > 1:
                     func = resolved.get(func) or resolve(func)
+                call = func if type(func) in _WITHOUT_FRAME else without_call_frame(func)
                 self.depth += 1
                 try:
                     if not observer.on or not hooks.gradient:
-                        return call_behind(replaced_caller(handler), levels, func, args, kwargs or {})
-                    return observe(func, args, kwargs or {}, handler, levels)
+                        return call_behind(replaced_caller(handler), levels, call, args, kwargs or {})
+                    return observe(func, call, args, kwargs or {}, handler, levels)
                 except BaseException as error:
-                    error.__traceback__ = frames_within_op(error.__traceback__)
+                    error.__traceback__ = frames_within_op(error.__traceback__, call)
                     if levels > 1:
                         drop_later_added_frames(handler)
                     raise
@@ -169,10 +171,12 @@ class ForwardMode:
         return vars(self._parts.native.TensorBase).get(name) or self._methods.get(name, func)
 
     # ------------------------------------------------------------------ one call
-    def _observe(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], handler: FrameType, levels: int) -> Any:
+    @transparent
+    def _observe(self, func: Any, call: Any, args: Sequence[Any], kwargs: Mapping[str, Any], handler: FrameType,
+                 levels: int) -> Any:
         examination = self._calls.examination
         start, begun = self._sequence_number(), 0 if examination is None else perf_counter_ns()
-        result = call_behind(replaced_caller(handler), levels, func, args, kwargs)
+        result = call_behind(replaced_caller(handler), levels, call, args, kwargs)
         end = self._sequence_number()
         try:
             if examination is not None and getattr(func, '__name__', '') in READING and args:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.torch.python_calls.gradient_links import CALL, ForwardCall
 from pyfuncdbg.hosts.torch.tapes.gradient_graph import GradientGraph
@@ -59,6 +60,7 @@ class PassSteps:
         return [(calls[source], slot if source not in made else argument_place(source, slot))
                 for source, slot in self._graph.incoming.get(node, ()) if source in calls]
 
+    @transparent
     def make_step(self, node: Any, gradients: Sequence[Any], compute: Callable[..., Any]) -> Any:
         """Make the step of a node in Python, around the call of its function.
 
@@ -83,6 +85,7 @@ class PassSteps:
         self._ended = perf_counter_ns()
         return outputs.raw if type(outputs) is ResultList else tuple(outputs)
 
+    @transparent
     def _after_step(self, node: Any) -> Callable[..., Any]:
         def step(gradients: Any, incoming: Any) -> Any:
             if node in self._made:

@@ -19,6 +19,7 @@ from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.patched_code import original_code
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.record.recorder import DEPTH
 
 _EVERY = 0.02
@@ -66,6 +67,7 @@ class GilUse:
         self._on = False
         hooks.remove(self)
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """Measure one call."""
         site = call.site

@@ -15,6 +15,7 @@ from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.facts import Fact, fact_counter
 from pyfuncdbg.hooks.graph_context import SURROUNDINGS
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.record.recorder import DEPTH
 
 KIND = 'surroundings'
@@ -42,6 +43,7 @@ class GraphContextHook:
         fact_counter.on = False
         hooks.remove(self)
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """Read after one call, if it is one of those."""
         try:

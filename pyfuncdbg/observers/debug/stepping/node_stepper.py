@@ -19,6 +19,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current
 from pyfuncdbg.hooks.call_frames import read_entrance
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.run_cursor import RunCursor
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import copied_values, differences
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import FORWARD, STEPS, Decision, Stop
@@ -242,6 +243,7 @@ class RetryMark:
         """Only calls of that node."""
         return run is self._run and site.name == self._name
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         if not self.wants(call.site, call.run):
             return proceed()

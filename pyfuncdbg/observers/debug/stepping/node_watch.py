@@ -11,6 +11,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder
 
@@ -70,6 +71,7 @@ class NodeWatch:
         """Watch no more."""
         hooks.remove(self)
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         if call.run is not self._run:
             return proceed()

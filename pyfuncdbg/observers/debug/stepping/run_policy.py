@@ -16,6 +16,7 @@ from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.own_files import outside_machinery
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.debug.inspecting.stack import raised_by_host
 from pyfuncdbg.observers.debug.ordinals import ordinal
 from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun, DebuggedRuns, RunOrder, policy
@@ -72,6 +73,7 @@ class RunPolicy:
         self._carding = self._every
         self.order = None
 
+    @transparent
     def around(self, threads: ThreadControl, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """One run, from its card to the stop at its end."""
         plan = threads.plans.get(call.thread)
@@ -88,6 +90,7 @@ class RunPolicy:
             self._runs.remove(debugged)
             policy.reset(token)
 
+    @transparent
     def _run_debugged(self, threads: ThreadControl, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
         over = self._begin(threads, debugged)
         while True:
@@ -151,6 +154,7 @@ class RunPolicy:
         reason = f'{ordinal(debugged.number)} run of {self.title}'
         return Stop('run', call=debugged.call, frame=sys._getframe(), reason=reason)
 
+    @transparent
     def _run_watched(self, threads: ThreadControl, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
         """The run itself, its nodes recorded and tested."""
         if not debugged.watched:
@@ -205,6 +209,7 @@ def _error_chain(error: Exception | None) -> tuple[BaseException, ...]:
     return tuple(errors)
 
 
+@transparent
 def _run_undebugged(threads: ThreadControl, runs: DebuggedRuns, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
     """A run in which nothing stops, and nothing is recorded that only the debugger would read."""
     plan = threads.plan(thread)

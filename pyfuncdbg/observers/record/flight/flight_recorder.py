@@ -18,6 +18,7 @@ from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.flight.call_ring import Ring
 from pyfuncdbg.observers.record.flight.trigger import Trigger
@@ -189,6 +190,7 @@ class FlightRecorder:
         self.stop()
 
     # ------------------------------------------------------------------ calls
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """Record one call.
 

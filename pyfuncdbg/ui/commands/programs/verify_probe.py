@@ -19,6 +19,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.hooks.import_watch import ImportWatch
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts import FRAMEWORKS, await_imports
 from pyfuncdbg.hosts.interception.framework import Framework
 from pyfuncdbg.hosts.interception.result_source import GET_NEXT, Leaves, session_fetches
@@ -84,6 +85,7 @@ def watch(level: str, place: Path) -> None:
         debugger.start()
 
 
+@transparent
 class IdleHook:
     """A hook that does nothing."""
 

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.hooks.transparent_frames import transparent
+
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import FrameType, ModuleType
@@ -31,6 +33,7 @@ class ThreadReporter:
     kinds: frozenset[Kind] = frozenset(('python',))
     passive = True
 
+    @transparent
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         debugpy = sys.modules.get('debugpy')
         # A thread that is traced already is debugpy's, or another tool's that must not lose it.
