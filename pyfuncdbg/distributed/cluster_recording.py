@@ -82,10 +82,10 @@ class ClusterRecording:
             try:
                 self._client.sync(self._fetch, traces)
             except Exception as failure:        # the client was closed in the block, or the scheduler is gone
-                traces.report(f'the cluster does not answer: {_text_of(failure)}')
+                traces.report(f'the cluster cannot be asked: {_text_of(failure)}')
             self._finish(traces)
             with contextlib.suppress(Exception):    # the same: what this machine had is gone already
-                self._client.sync(self._ask_all, worker_recording.discard, self._id)
+                self._client.sync(self._discard, traces)
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
                         trace: TracebackType | None) -> None:
@@ -93,10 +93,10 @@ class ClusterRecording:
             try:
                 await self._fetch(traces)
             except Exception as failure:        # the scheduler is gone, as above
-                traces.report(f'the cluster does not answer: {_text_of(failure)}')
+                traces.report(f'the cluster cannot be asked: {_text_of(failure)}')
             await asyncio.to_thread(self._finish, traces)
             with contextlib.suppress(Exception):    # the same, as above
-                await self._ask_all(worker_recording.discard, self._id)
+                await self._discard(traces)
 
     # ------------------------------------------------------------------ begin
     @contextlib.contextmanager
@@ -134,6 +134,7 @@ class ClusterRecording:
         except BaseException as error:
             with contextlib.suppress(Exception):    # the error says what is wrong with the cluster
                 await self._wait_for(self._client.unregister_worker_plugin(self._id))
+            with contextlib.suppress(Exception):    # the same; a worker that goes on later hears this then
                 await self._ask_all(worker_recording.discard, self._id)
             if isinstance(error, TimeoutError):
                 raise AttachError(f'the cluster did not answer in {self._patience:g} s: a task of a worker may hold the '
@@ -175,8 +176,7 @@ class ClusterRecording:
                                              ignore_cleanup_errors=True) as folder:
                 yield FetchedTraces(Path(folder), self._id, self._budget)
         except Exception as error:              # a full disk, a folder that is gone: the program goes on
-            self.missing = (f'no trace could be made: {_text_of(error)}. What was recorded stays on the machines of the '
-                            f'workers, in pyfuncdbg-{self._id} among their temporary files', *self.missing)
+            self.missing = (f'no trace could be made: {_text_of(error)}; {self._remains()}', *self.missing)
             say(f'{self._shown}: {self.missing[0]}')
 
     async def _fetch(self, traces: FetchedTraces) -> None:
@@ -188,7 +188,7 @@ class ClusterRecording:
             traces.read_events(await self._wait_for(self._client.get_events(self._id)))
         for address, answer in (await self._ask_all(worker_recording.describe, self._id)).items():
             if isinstance(answer, BaseException):
-                traces.report(f'worker {address} does not answer: {_text_of(answer)}')
+                traces.report(f'worker {address} cannot be asked: {_text_of(answer)}')
             else:
                 traces.add_descriptions(address, answer, await self._clock_shift(address))
         await traces.fetch(self._ask)
@@ -210,11 +210,21 @@ class ClusterRecording:
             traces.take_from_here()
             self.path.rmdir()                   # the reserved folder
             traces.merge(self.path)
+            if not traces.are_whole:
+                traces.report(self._remains())
         finally:
             self.missing = tuple(traces.problems)
             for line in self.missing:
                 say(f'{self._shown}: {line}')
         worker_recording.discard(self._id)      # what this machine had
+
+    async def _discard(self, traces: FetchedTraces) -> None:
+        """Remove what the workers have recorded, if it is here."""
+        if traces.are_whole:
+            await self._ask_all(worker_recording.discard, self._id)
+
+    def _remains(self) -> str:
+        return f'what was recorded stays on the machines of the workers, in pyfuncdbg-{self._id} among their temporary files'
 
 
 def _check_client(client: Any) -> None:
@@ -236,4 +246,6 @@ def _check_client(client: Any) -> None:
 def _text_of(error: BaseException) -> str:
     if isinstance(error, TraceError):           # what was raised by a worker, as text
         return str(error)
+    if isinstance(error, TimeoutError) and not str(error):
+        return 'it did not answer in time'
     return f'{type(error).__name__}: {error}'.partition('\n')[0][:_LONGEST]

@@ -80,6 +80,11 @@ class FetchedTraces:
         self._fetched: set[str] = set()
         self.problems: list[str] = []
 
+    @property
+    def are_whole(self) -> bool:
+        """Whether everything that a worker has described is here."""
+        return self._fetched >= self._sources.keys()
+
     def report(self, problem: str) -> None:
         """Note that something is missing."""
         self.problems.append(problem)

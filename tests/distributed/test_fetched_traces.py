@@ -57,6 +57,7 @@ def fetched(folder: Path, answers: list[Any]) -> FetchedTraces:
 def test_a_file_has_what_was_announced_at_most(tmp_path: Path, answers: list[Any], content: bytes) -> None:
     traces = fetched(tmp_path, answers)
     assert (tmp_path / TOKEN / '7-0001.log').read_bytes() == content
+    assert traces.are_whole == (len(content) == 10)
     traces.merge(tmp_path / 'all.pfd') if content else None
     assert [line for line in traces.problems if 'only a part' in line] == (
         [] if len(content) == 10 or not content else ['worker: only a part of its log could be fetched'])
