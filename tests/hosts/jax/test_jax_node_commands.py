@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hosts.jax.jax_program import record, run
 
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import graph_of
+
 pytestmark = [pytest.mark.jax, pytest.mark.timeout(300)]
 
 PROGRAM = """
@@ -38,15 +40,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 COMMANDS = {
     'ni step/tanh': ['node step/tanh  tanh  ok', 'an op of the graph, of jax', 'step, 2 runs', '2 calls',
                      'step/mul:0  mul  float32[3] = 0 2 4', 'step/tanh:0  float32[3] = 0 0.964 0.9993',
-                     '-> step/slice, step/pure_callback, step/reduce_sum', 'program.py:10 in step'],
-    'ni step/clip': ['node step/clip  pure_callback  ok', 'clip  ', 'program.py:4', 'limits[1]', 'float32[] = 0.964'],
-    'li step/div': ['8 nodes go into step/div', '├─ step/pure_callback:0  float32[3] = 0 0.964 0.964',
+                     '-> step/slice, step/clip, step/reduce_sum', 'program.py:10 in step'],
+    'ni step/clip': ['node step/clip  pure_callback  ok', 'clip  ', 'program.py:4', 'limits[0]', 'step/squeeze:0',
+                     'float32[] = 0.964', 'step/clip:0  float32[3] = 0 0.964 0.964  -> step/div'],
+    'li step/div': ['9 nodes go into step/div', '├─ step/clip:0 clip  float32[3] = 0 0.964 0.964',
                     '│     └─ step/slice:0  float32[1] = 0.964', '└─ step/reduce_sum:0  float32[] = 1.963'],
     'lo step/tanh': ['5 nodes come of step/tanh', '│  └─ step/div  float32[3] = 0 0.491 0.491',
                      '└─ step/reduce_sum  float32[] = 1.963'],
     'ps program.py:10': ['step/mul mul  2x', 'step/tanh tanh  2x', 'float32[3] = 0 0.964 0.9993', 'h = jnp.tanh(x * w)'],
     'lp --site step/tanh': ['step/tanh', 'tanh', 'program.py:10'],
-    'lt --site step/clip': ['2 tensors', '#8 ', '0.6427'],
+    'lt --site step/clip': ['4 tensors', '#8 ', '0.6427'],
     'pt step/tanh:0': ['output 0 of call', 'zero 1  + 2  of 3', '0.964028  0.999329'],
     'graph': ['graph of step, 2 runs', 'feeds: w, x', 'fetches: result', '7 nodes'],
 }
@@ -107,4 +110,46 @@ def test_a_callback_within_a_function_names_its_inputs(tmp_path: Path, options: 
     assert (call.site.name, [tensor.name for tensor in call.inputs]) == ('step/clip', inputs), done.stderr
     assert [tensor.to_numpy().shape for tensor in call.inputs] == [(3,), ()]
     shown = run(tmp_path, '-m', 'pyfuncdbg', 'show', 'trace', 'li', 'step/clip').stdout
-    assert '2 nodes go into step/clip' in shown and all(f'─ {name}  ' in shown for name in inputs), shown
+    assert f'{4 if options else 2} nodes go into step/clip' in shown, shown
+    assert all(f'─ {name}  ' in shown for name in inputs), shown
+
+
+CALLBACKS = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.experimental import io_callback
+def split(v):
+    return np.asarray(v) * 2, np.asarray(v) + 1
+def save(v):
+    pass
+def scale(v, by):
+    return np.asarray(v) * by
+def never(v):
+    return np.asarray(v)
+@jax.jit
+def step(x):
+    a, b = jax.pure_callback(split, (jax.ShapeDtypeStruct(x.shape, x.dtype),) * 2, x)
+    io_callback(save, None, b)
+    c = io_callback(scale, x, a, jnp.float32(10), ordered=True)
+    d = jax.lax.cond(c[0] > 5, lambda v: jax.pure_callback(never, x, v), jnp.sin, b)
+    return c + d
+print(np.asarray(step(jnp.arange(3.))).round(1))
+"""
+
+
+def test_callbacks_are_nodes_of_a_run_with_inputs_and_outputs(tmp_path: Path) -> None:
+    """Also of the first run, and one that did not run; `--ops` connects them by their tensors."""
+    done, trace = record(tmp_path, CALLBACKS, '-q')
+    assert done.stdout == '[ 0.8 20.9 40.1]\n', done.stderr
+    nodes = {site.name: site for site in graph_of(trace, trace.plans()[0]).nodes.values()}
+    assert list(nodes) == ['step/split', 'step/save', 'step/scale', 'step/never']
+    assert [node.site.outputs for node in nodes.values()] == [
+        ('step/split:0', 'step/split:1'), (), ('step/scale:0',), ('step/never:0',)]
+    (tmp_path / 'trace').rename(tmp_path / 'first')
+    done, trace = record(tmp_path, CALLBACKS, '-q', '--ops')
+    assert done.stdout == '[ 0.8 20.9 40.1]\n', done.stderr
+    graph = graph_of(trace, trace.plans()[0])
+    assert {use.node for use in graph.outputs('step/split')} >= {'step/save', 'step/scale', 'step/cond'}
+    assert [use.tensor for use in graph.inputs('step/scale')] == ['step/split:0', 'by']
+    assert [(name, node.op is not None) for name, node in graph.nodes.items() if node.site.function] == [
+        ('step/split', True), ('step/scale', True), ('step/never', True), ('step/save', False)]
+    assert 'step/pure_callback' not in graph.nodes and 'step/io_callback' not in graph.nodes

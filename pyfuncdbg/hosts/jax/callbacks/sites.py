@@ -23,6 +23,8 @@ from pyfuncdbg.hosts.jax.runs.collective_limit import CollectiveLimit
 _TRAITS = Traits(wraps_python=True)
 OP_TYPES = ('pure_callback', 'io_callback', 'debug_callback', 'custom_vjp', 'custom_vjp_fwd', 'custom_vjp_bwd', 'custom_jvp',
             'custom_jvp_rule')
+STEP = 'token'
+"""Attribute of a site and of the op around it, which tells that they are one node of a graph."""
 CallFlat = Callable[..., Any]
 
 
@@ -42,11 +44,15 @@ class CallbackSites:
         self._call_flat = call_flat
         self._limit = limit
         self._by_place: dict[tuple[Any, ...], CallSite] = {}
+        self._names: dict[tuple[Any, ...], str] = {}
+        self._steps: set[str] = set()
         self._places: dict[str, int] = {}
 
     def forget(self) -> None:
         """Forget all of them."""
         self._by_place.clear()
+        self._names.clear()
+        self._steps.clear()
         self._places.clear()
 
     def of_lowered(self, lowered: LoweredCallback, executable_name: str) -> CallSite:
@@ -55,9 +61,34 @@ class CallbackSites:
         name = prefix + name_of(lowered.function)
         site = lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack,
                                          lowered.inputs)
+        if lowered.outputs is not None:
+            site.outputs = [f'{site.name}:{index}' for index in range(lowered.outputs)]
+        if site.name in self._steps:
+            site.attrs = {**site.attrs, STEP: site.name}
         if remark := self._limit.remark(lowered.devices):
             site.attrs = {**site.attrs, STOP_REMARK: remark}
         return site
+
+    def name_of_step(self, prefix: str, op_type: str, function: Any, stack: Sequence[Frame]) -> str:
+        """The name of a callback that is a step of a program, too: its site will have the same.
+
+        Args:
+            prefix: Name of the program.
+            op_type, function, stack: Of the callback.
+        """
+        name = self._name_at(_place(f'{prefix}/{name_of(function)}', op_type, function, stack))
+        self._steps.add(name)
+        return name
+
+    def _name_at(self, place: tuple[Any, ...]) -> str:
+        """The name of a site at a place: the first of its name is without a number."""
+        name = self._names.get(place)
+        if name is None:
+            name = place[0]
+            number = self._places.get(name, 0)
+            self._places[name] = number + 1
+            name = self._names[place] = f'{name}_{number}' if number else name
+        return name
 
     def of_eager(self, op_type: str, function: Any, callback: Any, frame: FrameType) -> CallSite:
         """The site of a callback that the program calls eagerly, at its innermost line from a frame on outwards."""
@@ -71,21 +102,14 @@ class CallbackSites:
 
     def _site(self, name: str, op_type: str, function: Any, callback: Any, stack: Sequence[Frame],
               tensors: Sequence[str] = ()) -> CallSite:
-        code = getattr(function, '__code__', None)
-        place = name, op_type, id(code or function), tuple(stack[-1:])
-        earlier = self._by_place.get(place)
-        if earlier is None:
-            number = self._places.get(name, 0)
-            self._places[name] = number + 1
-            name = f'{name}_{number}' if number else name
-        else:
-            name = earlier.name
+        place = _place(name, op_type, function, stack)
+        name, earlier = self._name_at(place), self._by_place.get(place)
         attrs: dict[str, Any] = {'_call': partial(self._call_again, callback)}
         layout = flat_arguments(self._parts, callback, function)
         if isinstance(layout, FlatArguments):
             attrs['_arguments'] = layout
         site = CallSite(name, op_type, 'python', self._host, function=function, stack=stack, outputs=(f'{name}:0',),
-                        inputs=layout.names if layout is not None else _input_names(tensors, parameters(function)),
+                        inputs=_input_names(tensors, layout.names if layout is not None else parameters(function)),
                         attrs=attrs, same_as=earlier, traits=_TRAITS)
         self._by_place.setdefault(place, site)
         return site
@@ -113,6 +137,11 @@ class CallbackSites:
             return outputs
         callback(*inputs)
         return ()
+
+
+def _place(name: str, op_type: str, function: Any, stack: Sequence[Frame]) -> tuple[Any, ...]:
+    """Equal for the calls of one function at one place of the program."""
+    return name, op_type, id(getattr(function, '__code__', None) or function), tuple(stack[-1:])
 
 
 def _input_names(tensors: Sequence[str], parameters: Sequence[str]) -> list[str]:

@@ -5,12 +5,12 @@ last bits, where XLA fuses other ops.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.call_frames import STOP_REMARK
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hooks.value_placeholders import UnknownValue
@@ -19,6 +19,7 @@ from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.executables import within_jax
 from pyfuncdbg.hosts.jax.programs.occurrences import ONCE, Occurrence, inner_programs, stack_of
+from pyfuncdbg.hosts.jax.programs.user_function import user_function
 
 BACKWARD = 'transpose('
 """Part of the name stack of an op that computes gradients."""
@@ -29,6 +30,10 @@ READS_NO_VALUE = frozenset(('broadcast_in_dim', 'reshape', 'squeeze', 'expand_di
                              'iota', 'split', 'concatenate', 'slice', 'pad', 'rev'))
 _CALLBACKS = frozenset(('pure_callback', 'io_callback'))
 """Ops whose value a Python function makes, which is a call of its own: no origin of what it returns."""
+_STEP = 'token'
+"""Attribute that a callback's op has like the site of its calls: both are one node."""
+NameOfStep = Callable[[str, str, Any, Sequence[Frame]], str]
+"""The name of a callback's site, by the name of the program, the op type, the function and the lines that made it."""
 _REMARK = ('The program goes on with what this op gave. To replace a value, let a function of jax.pure_callback give it: '
            "'inject' works on what that returns.")
 _SHARED_INPUTS = frozenset(('jit', 'pjit', 'closed_call', 'core_call', 'custom_jvp_call', 'custom_vjp_call',
@@ -55,6 +60,7 @@ class ObservedProgram:
         on_values: Called with the values of each op.
         name: Of the function that was compiled; '' of one eager op, which is a call of its own.
         callbacks: Those of the program, whose inputs get names.
+        name_of_step: Gives the name of a callback.
 
     Attributes:
         observers: Of its ops, in order.
@@ -64,7 +70,9 @@ class ObservedProgram:
     """
 
     def __init__(self, parts: JaxParts, host: JaxHost, primitive: Any, on_values: OnValues, name: str,
-                 callbacks: dict[int, Occurrence]) -> None:
+                 callbacks: dict[int, Occurrence], name_of_step: NameOfStep) -> None:
+        self._name_of_step = name_of_step
+        self._steps: dict[str, int] = {}
         self.observers: list[OpObserver] = []
         self._parts = parts
         self._host = host
@@ -93,7 +101,7 @@ class ObservedProgram:
     def _observe(self, jaxpr: Any, scope: str, once: bool, outer: tuple[Any, ...]) -> Any:
         equations: list[Any] = []
         for equation in jaxpr.eqns:
-            name = self._new_name(scope, equation.primitive.name)
+            name = self._callback_name(equation, scope) or self._new_name(scope, equation.primitive.name)
             if equation.primitive.name in _OBSERVED_WITHIN:
                 equation = self._observe_inner(equation, name, once, outer)
             equations.append(equation)
@@ -106,6 +114,16 @@ class ObservedProgram:
         effects = frozenset(jaxpr.effects) | self._effects if len(equations) > len(jaxpr.eqns) or any(
             self._effects <= set(equation.effects) for equation in equations) else jaxpr.effects
         return jaxpr.replace(eqns=equations, effects=effects)
+
+    def _callback_name(self, equation: Any, scope: str) -> str:
+        """The name of a callback of the program; '' of another op, and where it calls the same one once more."""
+        callback = equation.params.get('callback')
+        occurrence = self._callbacks.get(id(callback)) if scope and equation.primitive.name in _CALLBACKS else None
+        function = user_function(callback) if occurrence is not None else None
+        if occurrence is None or function is None:
+            return ''
+        name = self._name_of_step(self._name, equation.primitive.name, function, occurrence.stack)
+        return name if self._steps.setdefault(name, id(equation)) == id(equation) else ''
 
     def _name_inputs(self, equation: Any) -> None:
         """Name what a callback gets."""
@@ -196,6 +214,8 @@ class ObservedProgram:
         attrs = {key: str(value) for key, value in equation.params.items()
                  if isinstance(value, (bool, int, float, str, tuple)) and len(str(value)) < 80}
         attrs[STOP_REMARK] = _REMARK
+        if name in self._steps:
+            attrs[_STEP] = name
         if BACKWARD in str(equation.source_info.name_stack):
             attrs['backward'] = 'True'
         return CallSite(name, op_type, 'op', self._host, stack=stack_of((*outer, equation)),

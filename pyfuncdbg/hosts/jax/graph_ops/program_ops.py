@@ -12,7 +12,7 @@ from typing import Any
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hosts.jax.graph_ops.backward_steps import add_steps
-from pyfuncdbg.hosts.jax.graph_ops.observed_program import ObservedProgram, runs_program_code
+from pyfuncdbg.hosts.jax.graph_ops.observed_program import NameOfStep, ObservedProgram, runs_program_code
 from pyfuncdbg.hosts.jax.graph_ops.op_observer import OpObserver, observing_primitive
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
@@ -28,8 +28,9 @@ class ProgramOps:
         on: Whether JAX is attached.
     """
 
-    def __init__(self, parts: JaxParts, host: JaxHost, runs: Dispatches) -> None:
+    def __init__(self, parts: JaxParts, host: JaxHost, runs: Dispatches, name_of_step: NameOfStep) -> None:
         self.on = True
+        self._name_of_step = name_of_step
         self._parts = parts
         self._host = host
         self._runs = runs
@@ -51,7 +52,7 @@ class ProgramOps:
             if self._primitive is None:
                 self._primitive = observing_primitive(self._parts)
             program = ObservedProgram(self._parts, self._host, self._primitive, self._on_values,
-                                      '' if is_own else plain_name(name), callbacks)
+                                      '' if is_own else plain_name(name), callbacks, self._name_of_step)
             arguments, results = debug_info.arg_names or (), debug_info.result_paths or ()
             observed = program.observe(closed_jaxpr, arguments)
             if not is_own:

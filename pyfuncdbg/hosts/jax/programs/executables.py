@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, RunForm
@@ -23,6 +23,10 @@ from pyfuncdbg.hosts.jax.programs.user_function import closure_variable
 _WRAPPED = re.compile(r'(?:jit|pmap)[(_](.*?)\)?$', re.DOTALL)
 _PMAP = '_fun'
 _SOURCE = re.compile(r' at (.*):\d+$')
+
+
+SiteOf = Callable[[LoweredCallback, str], CallSite]
+"""The site of a callback, by it and the name of its program; '' for one of eager code."""
 
 
 class Observing:
@@ -52,14 +56,16 @@ class Executable:
         observers: Of its ops.
         form: Of its runs.
         site: Of its runs' own calls.
+        site_of: Makes the site of a callback.
         ignored_at: Stamp of hooks at which `is_ignored` was found last: as long as it is theirs, it is.
     """
 
     __slots__ = ('__weakref__', 'arguments', 'callbacks', 'eager', 'form', 'ignored_at', 'name', 'observers', 'results',
-                 'site')
+                 'site', 'site_of')
 
     def __init__(self, name: str, callbacks: Sequence[LoweredCallback], observers: Sequence[Observing], debug_info: Any,
-                 host: Host) -> None:
+                 host: Host, site_of: SiteOf) -> None:
+        self.site_of = site_of
         self.name = plain_name(name)
         self.eager = within_jax(debug_info)
         self.arguments = tuple(str(argument or '') for argument in getattr(debug_info, 'arg_names', None) or ())
@@ -85,9 +91,9 @@ class Executable:
         return is_ignored
 
     def sites(self) -> list[CallSite]:
-        """The sites of its ops, as far as they are observed, and of its callbacks that were called."""
+        """The sites of its ops, as far as they are observed, and of its callbacks, also of those that no run has called."""
         return [*[observer.site for observer in self.observers],
-                *[lowered.site for lowered in self.callbacks if lowered.site is not None]]
+                *[lowered.site or self.site_of(lowered, '' if self.eager else self.name) for lowered in self.callbacks]]
 
 
 class Executables:
@@ -99,7 +105,8 @@ class Executables:
         by_function: By id of a function that C++ dispatches without Python, or of a traced one: it, and its programs.
     """
 
-    def __init__(self, parts: JaxParts, host: Host, lowered: LoweredCallbacks) -> None:
+    def __init__(self, parts: JaxParts, host: Host, lowered: LoweredCallbacks, site_of: SiteOf) -> None:
+        self._site_of = site_of
         self._parts = parts
         self._host = host
         self._lowered = lowered
@@ -173,7 +180,7 @@ class Executables:
         if not callbacks and not observers:
             return None
         debug_info = getattr(compiled.all_args_info, 'debug_info', None)
-        executable = Executable(compiled.name, callbacks, observers, debug_info, self._host)
+        executable = Executable(compiled.name, callbacks, observers, debug_info, self._host, self._site_of)
         for observer in observers:
             self._by_observer[observer] = executable
         for lowered in callbacks:

@@ -49,6 +49,7 @@ class LoweredCallback:
         devices: Number of devices that call it in one run.
         inline: Number of its calls on the thread that dispatched.
         inputs: Names of the tensors that it gets, where they have names.
+        outputs: How many tensors it gives; None if it was lowered before the attachment.
         is_searched: Whether memory was searched for its executable.
         executable: The compiled program that it is part of, once known.
         site: Where its calls are made, once there was one.
@@ -64,6 +65,7 @@ class LoweredCallback:
         'inputs',
         'is_searched',
         'op_type',
+        'outputs',
         'params',
         'site',
         'stack',
@@ -71,8 +73,10 @@ class LoweredCallback:
     )
 
     def __init__(self, op_type: str, callback: Any, params: Any, stack: Sequence[Frame] = (),
-                 times: int | None = None, devices: int = 1, inputs: Sequence[str] = ()) -> None:
+                 times: int | None = None, devices: int = 1, inputs: Sequence[str] = (),
+                 outputs: int | None = None) -> None:
         self.op_type = op_type
+        self.outputs = outputs
         self.inputs = inputs
         self.callback = callback
         self.params = params                    # stays alive, so that its id stays its own
@@ -209,7 +213,8 @@ class LoweredCallbacks:
             occurrence = Occurrence(None, traced_frames(getattr(ctx, 'traceback', None)))
         devices = _device_count(ctx)
         self._keep(closure, LoweredCallback(op_type, callback, closure_variable(closure, 'params'), occurrence.stack,
-                                            occurrence.times and occurrence.times * devices, devices, occurrence.inputs))
+                                            occurrence.times and occurrence.times * devices, devices, occurrence.inputs,
+                                            occurrence.outputs))
 
     def _keep(self, closure: Any, lowered: LoweredCallback) -> None:
         """Keep a callback as long as its closure lives."""

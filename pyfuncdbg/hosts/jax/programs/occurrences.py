@@ -24,11 +24,13 @@ class Occurrence(NamedTuple):
         times: Number of them in one execution; None where it depends on values, as in a loop.
         stack: The program's lines, innermost last.
         inputs: Names of the tensors that it gets, where the program's ops have names.
+        outputs: How many tensors it gives; None if that is not known.
     """
 
     times: int | None
     stack: tuple[Frame, ...]
     inputs: tuple[str, ...] = ()
+    outputs: int | None = None
 
 
 def find_callbacks(jaxpr: Any) -> dict[int, Occurrence]:
@@ -55,7 +57,8 @@ def _find(jaxpr: Any, once: bool, outer: Sequence[Any], occurrences: dict[int, O
             times = 1 if once else None
             if earlier is not None:
                 times = earlier.times + 1 if once and earlier.times is not None else None
-            occurrences[key] = Occurrence(times, earlier.stack if earlier is not None else stack_of((*outer, equation)))
+            occurrences[key] = Occurrence(times, earlier.stack if earlier is not None else stack_of((*outer, equation)),
+                                          outputs=len(equation.outvars))
         for inner in inner_programs(equation):
             _find(inner, once and name in ONCE, (*outer, equation), occurrences)
 
