@@ -194,3 +194,42 @@ def runs(pid: int) -> bool:
         return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
     except OSError:
         return False
+
+
+def test_a_stop_in_a_process_that_starts_afresh_is_asked_about_on_the_screen(tmp_path: Path) -> None:
+    source = """
+import multiprocessing, os
+import numpy as np
+from pyfuncdbg import tf
+
+def norm(x):
+    mu = x.mean()
+    return x - mu
+
+def work(rank):
+    os.environ['RANK'] = str(rank)
+    print('result', tf.numpy_function(norm, [np.arange(3.) * rank], tf.float64).numpy(), flush=True)
+
+if __name__ == '__main__':
+    for rank in (1, 2):
+        process = multiprocessing.get_context('spawn').Process(target=work, args=(rank,))
+        process.start()
+        process.join()
+        print('exit code', process.exitcode, flush=True)
+"""
+    with under(tmp_path, source, *INSPECTOR, '--break', 'norm') as person:
+        for rank in (1, 2):
+            person.until(lambda text, rank=rank: f'rank:{rank}' in text and 'STOPPED' in text)
+            person.ready()
+            person.type(':p x.sum() + 100\r')
+            person.until(f'{100. + 3 * rank}')
+            person.ready()
+            person.type(':processes\r')
+            person.until('prompt')
+            person.ready()
+            person.type('\x1b')
+            person.ready()
+            person.type('c')
+        person.until('program: ended')
+        assert leave(person) == 0
+        assert 'result [-2.  0.  2.]' in person.text and person.text.count('exit code 0') == 2

@@ -95,6 +95,18 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     terminal.child.close(force=True)
 
 
+def test_a_stop_in_a_forked_process_of_a_cell_is_asked_about_at_the_prompt(terminal: Terminal) -> None:
+    terminal.enter('import multiprocessing; fork = multiprocessing.get_context("fork")')
+    terminal.enter('def work(n): return float(tf.numpy_function(norm, [np.arange(n + 1.)], tf.float64).numpy().max())\n', IN)
+    terminal.enter('%pyfunc break norm if x.size == 3')
+    text = terminal.enter('with fork.Pool(1) as pool: r = pool.map(work, range(1, 4))\n', r'process \d+ \(pfd\)')
+    assert 'STOPPED' in text and 'norm' in text
+    assert '103.0' in terminal.enter('p x.sum() + 100', r'process \d+ \(pfd\)')
+    terminal.enter('x = x * 0 + 1', r'process \d+ \(pfd\)')
+    terminal.enter('cont')
+    assert f'[1.0, {1 / 3}, 0.5]' in terminal.enter('r')
+
+
 def test_a_breakpoint_stops_in_a_later_cell_at_the_prompt(terminal: Terminal) -> None:
     assert 'breakpoint 1 set at norm if has_nan(out)' in terminal.enter('%pyfunc break norm if has_nan(out)')
     terminal.enter('r = tf.numpy_function(norm, [np.ones(2)], tf.float64)')

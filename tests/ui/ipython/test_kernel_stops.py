@@ -183,3 +183,12 @@ def test_lines_that_are_said_aside_stand_where_they_belong(notebook: Notebook) -
                         r'breakpoint \d+ \(no user is connected\)', said)
     notebook.run('install(debugger, "auto")\n[debugger.breakpoints.clear(number) '
                  'for number in list(debugger.breakpoints.entries)]')
+
+
+def test_a_stop_in_a_forked_process_is_asked_about_in_its_cell(notebook: Notebook) -> None:
+    notebook.run(TWICE.format(stop='breakpoint()'))
+    cell = notebook.run('import multiprocessing\n'
+                        'child = multiprocessing.get_context("fork").Process(target=lambda: ' + CALL.format(value=1) + ')\n'
+                        'child.start()\nchild.join()\nprint("exit code", child.exitcode)', 'p y + 70', 'cont')
+    assert cell.status == 'ok' and re.search(r'\b72\b', cell.text) and cell.text.endswith('exit code 0\n'), cell.text
+    assert all('process ' in prompt for prompt in cell.asked)

@@ -330,6 +330,7 @@ def describe_stop(stop: Stop) -> dict[str, Any]:
 def _draw_answer(answer: Answer, asked: Request) -> str:
     text = io.StringIO()
     console = Console(file=text, width=asked.width, color_system='256' if asked.color else None,
-                      force_terminal=asked.color, legacy_windows=False, _environ={}, markup=False, emoji=False)
+                      force_terminal=asked.color, force_jupyter=False, legacy_windows=False, _environ={},
+                      markup=False, emoji=False)
     answer.show(console)
     return ''.join(line.rstrip() + '\n' for line in text.getvalue().splitlines())
