@@ -39,9 +39,11 @@ _TRACES = re.compile(r'/tmp/pyfuncdbg-[a-z0-9_]{8}/')
 _NUMBER = r'\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?'
 _MASKS = (
     (re.compile(rf'{_NUMBER}\s?(?:ns|us|µs|ms|s|min|h)\b'), 'TIME'),
-    (re.compile(r'^(\s*(?:#\d+\s+)?)\d+\.\d\d\s', re.MULTILINE), r'\1TIME '),      # the column `time ms` of a list
+    (re.compile(r'^(\s*(?:#[\d.]+\s+)?)\d+\.\d\d\s', re.MULTILINE), r'\1TIME '),      # the column `time ms` of a list
     (re.compile(r'\(\d[\d.]*\s+[KMG]?B\)'), '(SIZE)'),
     (re.compile(r'\b(thread|process) \d+'), r'\1 N'),
+    (re.compile(r'^\s+\d+  (?=\s*\S+.*TIME$)', re.MULTILINE), ' PID '),      # the tree of processes of `info`
+    (re.compile(r'(process(?:es)?), \d[\d.]* [KMG]?B'), r'\1, SIZE'),
     (re.compile(r'0x[0-9a-f]+'), '0xN'),
     (re.compile(r'\b\d(?:\.\d+)?e-\d\d\b|-?\d\.\d+e-(?:0[6-9]|[1-9]\d)'), 'TINY'),      # as processors round
     (re.compile(r'made again \d+ times'), 'made again'),
