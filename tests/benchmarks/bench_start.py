@@ -4,9 +4,10 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from measurement import REPORTED, Row, Side, Target, Work
@@ -19,6 +20,15 @@ import numpy as np
 from pyfuncdbg import tf
 print(tf.numpy_function(lambda x: x + 1, [np.float32(1)], tf.float32).numpy())
 """
+
+
+_CHILDREN = """
+import subprocess, sys
+for _ in range({}):
+    subprocess.run([sys.executable, *{!r}], check=True, stdout=subprocess.DEVNULL)
+"""
+_STARTED = 10
+"""Processes that a program starts, one after the other."""
 
 
 def importing(module: str) -> Work:
@@ -38,6 +48,13 @@ def command(*words: str, folder: Path, **variables: str) -> Work:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e6
     return work
+
+
+def _in_new_trace(folder: Path, *words: str) -> float:
+    """Microseconds of CPU of a command that makes `many.pfd`."""
+    shutil.rmtree(folder / 'many.pfd', ignore_errors=True)
+    taken: float = command(*words, folder=folder)()  # type: ignore[assignment]
+    return taken
 
 
 def _environment() -> dict[str, str]:
@@ -67,6 +84,17 @@ def rows(folder: Path) -> Iterator[Row]:
         return Side('followed', followed), Side('python empty.py', command('empty.py', folder=folder))
     run_empty = command('-m', 'pyfuncdbg', 'run', '-q', '--record', 'followed.pfd', 'empty.py', folder=folder)
     yield Row('a child that records nothing', child, Target('adds', 5_000), per='start', clock=REPORTED, seconds=4)
+
+    def program(name: str, *child: str) -> Callable[[], tuple[Side, Side]]:
+        (folder / name).write_text(_CHILDREN.format(_STARTED, child))
+        words = '-m', 'pyfuncdbg', 'run', '-q', '--record'
+        return lambda: (
+            Side('followed', lambda: _in_new_trace(folder, *words, 'many.pfd', name)),
+            Side('--no-children', lambda: _in_new_trace(folder, *words, 'many.pfd', '--no-children', name)))
+    yield Row('following: a process that records nothing, of 10', program('many.py', '-c', 'pass'), Target('adds', 5_000),
+              per='start', calls=_STARTED, clock=REPORTED, seconds=6)
+    yield Row('following: a process that makes a call, of 10', program('calling.py', 'call.py'), kind='adds',
+              per='start', calls=_STARTED, clock=REPORTED, seconds=12)
     yield Row('a program of one call', lambda: (
         Side('pyfuncdbg run', run), Side('python', command('call.py', folder=folder))),
               kind='adds', per='start', clock=REPORTED, seconds=4)
