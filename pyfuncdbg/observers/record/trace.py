@@ -26,7 +26,7 @@ from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.grouped_calls import GroupedCalls, group
 from pyfuncdbg.observers.record.index.indexing import Progress, update
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog, LostRecordError
-from pyfuncdbg.observers.record.index.process_tree import program_processes
+from pyfuncdbg.observers.record.index.process_tree import list_is_full, program_processes
 from pyfuncdbg.observers.record.index.query import CallFilter, check_sort, sort_rows
 from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, site_time, usage
 from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
@@ -217,7 +217,8 @@ class Trace:
                          runs['backward'], runs['element'], runs['inner'], self._reading.first_run(),
                          *self._environment(first), first.compiled, tuple([trip_of(note) for note in self._notes(TRIP)]),
                          pauses_of([note for note in self._notes(SWITCH) if note.process == 1]),
-                         tuple([log.pid for log in logs if not log.ended]), manifest.parts, tree)
+                         tuple([log.pid for log in logs if not log.ended]), manifest.parts, tree,
+                         list_is_full(self.path), self._unlike_versions())
 
     def uncaught(self) -> str:
         """The exception that ended the program.
@@ -241,6 +242,19 @@ class Trace:
             for variable, value in variables.items() if isinstance(variables, dict) else ():
                 settings.setdefault(str(variable), str(value))
         return versions, first.machine, settings
+
+    def _unlike_versions(self) -> dict[str, dict[str, tuple[int, ...]]]:
+        """Libraries of which not all processes had the same version: versions and the processes that had them."""
+        found: dict[str, dict[str, set[int]]] = {}
+        for process, log in self._index.logs.items():
+            for name, version in {'Python': log.python, **log.versions}.items():
+                found.setdefault(name, {}).setdefault(version, set()).add(process)
+        for note in self._notes(HOST):
+            name, version = note.data.get('name'), note.data.get('version')
+            if isinstance(name, str) and isinstance(version, str):
+                found.setdefault(name, {}).setdefault(version, set()).add(note.process)
+        return {name: {version: tuple(sorted(processes)) for version, processes in versions.items()}
+                for name, each in found.items() if len(versions := {one: some for one, some in each.items() if one}) > 1}
 
     def _op_cost(self) -> OpCost | None:
         """The sum of what the processes noted."""

@@ -109,6 +109,9 @@ class TraceInfo:
         unclosed: Those of `processes` that have not closed their log.
         parts: Traces that it was merged of, with the seconds that were added to the times of each.
         tree: Every process of the program that is known, in order of their start; empty if the trace does not say.
+        tree_is_full: The list of processes had no room for more: those that began later are not in it.
+        unlike: Libraries of which the processes had different versions: by name the versions, each with the numbers of its
+            processes.
     """
 
     path: str
@@ -152,6 +155,8 @@ class TraceInfo:
     unclosed: tuple[int, ...] = ()
     parts: tuple[TracePart, ...] = ()
     tree: tuple[ProgramProcess, ...] = ()
+    tree_is_full: bool = False
+    unlike: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
 
     @property
     def lost_calls(self) -> int:

@@ -17,11 +17,13 @@ from pyfuncdbg.observers.debug.inspecting.threads import ThreadList, threads_of
 from pyfuncdbg.observers.debug.interrupt_request import interruption
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.remote_stop import RemoteStop
+from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of
 from pyfuncdbg.ui.views.calls.threads import threads_view
 from pyfuncdbg.ui.views.reports.processes import processes_view
 
+SHOWN = 50
 TIMEOUTS = 'time-outs of collectives and of queues run on'
 """What the user is to know of it."""
 
@@ -44,7 +46,12 @@ def _threads(context: Context, args: argparse.Namespace) -> ThreadList:
 
 
 def _processes(context: Context, args: argparse.Namespace) -> ProcessList:
-    return processes_of_program(context.debugger.broker if context.debugger is not None else None, context.trace)
+    return processes_of_program(context.debugger.broker if context.debugger is not None else None, context.trace, args.n)
+
+
+def _process_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('-n', metavar='K', type=positive, default=SHOWN,
+                        help=f'show at most K (default {SHOWN}), those that wait or have a fault before others')
 
 
 def _switch(context: Context, args: argparse.Namespace) -> ThreadSwitch:
@@ -93,7 +100,7 @@ SWITCH = Command('switch', 'give the prompt to another thread that waits, of thi
                  _switch, _draw_switched, _switch_arguments, needs_program=True, of_prompt=True,
                  examples=('switch 2', 'switch worker:3'))
 PROCESSES = Command('processes', 'the processes of the program, and what each does now', 'look', _processes, processes_view,
-                    of_prompt=True, examples=('processes',), answer=ProcessList)
+                    _process_arguments, of_prompt=True, examples=('processes', 'processes -n 500'), answer=ProcessList)
 
 
 @dataclass(frozen=True, slots=True)

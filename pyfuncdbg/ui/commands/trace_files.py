@@ -28,6 +28,7 @@ from pyfuncdbg.observers.record.transfer.trace_copy import CopiedTrace, copy_tra
 from pyfuncdbg.ui.commands.engine.lookup import find_call
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.progress import reading_progress
+from pyfuncdbg.ui.views.reports.info import unlike_lines
 from pyfuncdbg.ui.views.sources.source import parameters
 from pyfuncdbg.ui.views.units import count, size
 
@@ -155,8 +156,11 @@ def merge(options: argparse.Namespace) -> int:
         spans.append((begun, begun + info.duration, source))
     nbytes = merge_traces(sources, target, clocks)
     with Trace.open(target) as trace:
-        calls, processes = len(trace.call_numbers().ids), len(trace.info().processes)
+        calls, info = len(trace.call_numbers().ids), trace.info()
+        processes = len(info.processes)
     _report_gaps(spans)
+    for line in unlike_lines(info):
+        print(f'pyfuncdbg: different versions: {line}', file=sys.stderr)
     print(f'{one_line(str(target), 200)}  {count(calls, "call")} of {count(processes, "process", "processes")}, '
           f'{size(nbytes)}')
     return 0

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import venv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.index.process_tree import ProgramProcess, processes_of, program_processes
 from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST, STARTUP, VARIABLE
 from pyfuncdbg.observers.record.trace_info import TraceInfo
+from pyfuncdbg.ui.views.reports.process_tree import process_tree
 
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 ENVIRONMENT = dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='120')
@@ -81,6 +84,49 @@ def test_workers_of_pools_record_every_call_whose_result_the_program_has(pool: s
     assert 1 <= len(workers) <= 2 and all(info.processes[process.log - 1] == process.pid for process in workers)
 
 
+def test_a_worker_of_a_spawn_pool_that_raises_and_workers_that_are_replaced(tmp_path: Path) -> None:
+    """Each task has a worker of its own, the exception comes back to the program, which it ends."""
+    info, values = recorded(tmp_path, WORK + '''
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+def checked(value):
+    if work(value) > 2:
+        raise ValueError(f'{value} is too much')
+    return value
+
+if __name__ == '__main__':
+    context = multiprocessing.get_context('spawn')
+    with ProcessPoolExecutor(2, mp_context=context, initializer=work, initargs=(0.5,), max_tasks_per_child=1) as pool:
+        for result in pool.map(checked, [1.0, 2.0, 8.0]):
+            print(result, flush=True)
+''')
+    workers = below(info, info.tree[0])         # one more than tasks, or two: Python starts them ahead
+    assert values == [0.5] * len(workers) + [1.0, 2.0, 8.0] and len(workers) >= 3
+    assert all(process.log > 1 for process in workers)
+    assert all(process.ended is not None and not process.error for process in workers)
+    assert info.tree[0].error == 'ValueError: 8.0 is too much'
+
+
+def test_workers_of_joblib_record_every_call_and_are_named_as_such(tmp_path: Path) -> None:
+    """Its library starts them by `os.fork` and `os.execv`, or by `fork_exec`: each is one process all the same."""
+    pytest.importorskip('joblib', reason='needs joblib')
+    info, values = recorded(tmp_path, WORK + '''
+from joblib import Parallel, delayed
+if __name__ == '__main__':
+    print(Parallel(2)(delayed(work)(value) for value in [1.0, 2.0, 4.0, 8.0]))
+    print(Parallel(2, backend='multiprocessing')(delayed(work)(value) for value in [16.0, 32.0]))
+    print(Parallel(2, prefer='threads')(delayed(work)(value) for value in [64.0, 128.0]))
+''')
+    assert values == [float(1 << power) for power in range(8)]
+    assert not any(process.executed for process in info.tree)
+    shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    workers = [process for process in info.tree if any('popen_loky' in word for word in process.command)]
+    assert len(workers) == shown.count('loky worker') == 2
+    assert all(process.ended is not None and process.log > 1 for process in workers)
+    assert f'processes  {len(info.tree)}, recorded: {sum(process.log > 0 for process in info.tree)}\n' in shown
+
+
 def test_processes_that_start_afresh_are_recorded_whatever_starts_them(tmp_path: Path) -> None:
     (tmp_path / 'child.py').write_text(f'{WORK}\nprint(work(float(sys.argv[1])))')
     (tmp_path / 'script').write_text(f'#!{sys.executable}\nimport sys\nsys.argv[1:] = ["3.0"]\nimport child')
@@ -94,9 +140,10 @@ subprocess.run(['sh', '-c', f'{sys.executable} child.py 4.0'], check=True)
 os.spawnl(os.P_WAIT, sys.executable, sys.executable, 'child.py', '5.0')
 ''')
     assert values == [1.0, 2.0, 3.0, 4.0, 5.0]
-    whole = [process for process in info.tree[1:] if not process.executed]     # `os.spawnl` is a fork that becomes another
-    assert [process.command[-1] for process in whole] == ['1.0', '2.0', './script', '4.0', '5.0']
-    assert all(process.ended is not None and process.error == '' and not process.is_forked for process in whole)
+    children = info.tree[1:]                    # `os.spawnl` is a fork that becomes another program: one process
+    assert [process.command[-1] for process in children] == ['1.0', '2.0', './script', '4.0', '5.0']
+    assert [info.processes[process.log - 1] for process in children] == [process.pid for process in children]
+    assert all(process.ended is not None and process.error == '' and not process.is_forked for process in children)
 
 
 def test_the_program_sees_two_entries_of_the_environment_and_nothing_else(tmp_path: Path) -> None:
@@ -147,6 +194,8 @@ UNFOLLOWED = {
     '-E': ('[sys.executable, "-BE", "-c", "pass"]', 'None', '-E hides the environment'),
     '-S': ('[sys.executable, "-S", "-c", "pass"]', 'None', '-S leaves `sitecustomize` out'),
     'cleared': ('[sys.executable, "-c", "pass"]', '{}', f'it was started without {VARIABLE} in its environment'),
+    'cleared before': ('[sys.executable, "-c", "pass"]', 'os.environ.clear()',
+                       f'it was started without {VARIABLE} in its environment'),
     'path': ('[sys.executable, "-c", "pass"]', '{**os.environ, "PYTHONPATH": "x"}',
              'it was started with another PYTHONPATH'),
     'other': ('["true"]', '{}', ''),
@@ -160,6 +209,57 @@ def test_a_python_process_that_cannot_follow_is_listed_with_the_reason(case: str
     assert [process.unrecorded for process in info.tree[1:]] == [why] * bool(why)
     shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
     assert (f'not recorded: {why}' in shown) == bool(why)
+
+
+def test_a_program_that_clears_its_environment_runs_on_and_info_says_what_is_not_recorded(tmp_path: Path) -> None:
+    pool = POOLS['futures'].format(way='spawn')
+    info, values = recorded(tmp_path, f"{WORK}\nif __name__ == '__main__':\n    os.environ.clear()\n    work(16.0){pool}")
+    assert values == [16.0]
+    assert {process.unrecorded for process in info.tree[1:]} == {f'it was started without {VARIABLE} in its environment'}
+    assert 1 <= len(info.tree) - 1 <= 2         # workers; the resource tracker is none of the program's
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root can start a process of another user')
+def test_a_process_of_another_user_is_left_alone_and_listed(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir='/tmp') as place:
+        python = Path(place) / 'python3'        # that of the tests may be in a folder that is root's alone
+        python.write_text('#!/bin/sh\nid -u\n')
+        python.chmod(0o755)
+        Path(place).chmod(0o755)
+        info, _ = recorded(tmp_path, f'''
+import os, subprocess
+for user in (None, 0, 12345):
+    print(subprocess.run([{str(python)!r}, 'tool.py'], user=user, cwd='/', capture_output=True).stdout)
+child = os.fork()
+if not child:
+    os.setuid(12345)
+    os._exit(0)
+print(os.waitpid(child, 0)[1])
+''')
+    other, forked = info.tree[1:]
+    assert other.unrecorded == 'it was started as another user, 12345' and forked.ended is None
+    shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    assert 'not recorded: it was started as another user, 12345' in shown and 'os.setuid, or running' in shown
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root can become another user')
+def test_a_fork_that_becomes_another_user_computes_on(tmp_path: Path) -> None:
+    """It cannot write to the trace: that is said in one line, and it neither waits nor raises."""
+    (tmp_path / 'prog.py').write_text(WORK + '''
+if __name__ == '__main__':
+    work(0.5)                                   # loads what the other user may not be able to
+    child = os.fork()
+    if not child:
+        os.setuid(12345)
+        print(work(3.0), flush=True)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], work(1.0))
+''')
+    done = ran(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', 'prog.py')
+    assert (done.returncode, done.stdout) == (0, '1.5\n0 0.5\n')
+    assert 'cannot write the trace: Permission denied' in done.stderr and done.stderr.count('\n') == 1
+    info, values = read(tmp_path / 'prog.pfd')
+    assert values == [0.5, 1.0] and [process.is_forked for process in info.tree] == [False, True]
 
 
 def test_a_process_that_cannot_be_started_raises_as_in_plain_python(tmp_path: Path) -> None:
@@ -206,7 +306,26 @@ def test_many_short_lived_children_take_one_line_each_and_no_file(tmp_path: Path
                                  'for _ in range(60): subprocess.run([sys.executable, "-c", "pass"])')
     assert len(info.tree) == 61 and len(os.listdir(tmp_path / 'prog.pfd')) == 3
     assert (tmp_path / 'prog.pfd' / LIST).stat().st_size < 61 * 1000
-    assert 'and 31 processes more' in ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    assert 'and 31 processes more; "processes -n 61" lists all' in ran(
+        tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    for words, rows, rest in ((), 50, ['... 11 more: -n 61 lists all']), (('-n', '61'), 61, []):
+        lines = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'processes', *words).stdout.splitlines()
+        assert lines[0] == '61 processes' and sum(' ended ' in line for line in lines) == rows
+        assert [line for line in lines if 'more' in line] == rest
+
+
+def test_the_processes_that_are_shown_of_many_are_those_to_look_at() -> None:
+    plain = [ProgramProcess(number, 1, 'host', ('python', 'x.py'), 0.0, ended=1.0) for number in range(2, 502)]
+    special = {450: {'error': 'ValueError: no rows'}, 460: {'ended': None}, 470: {'log': 7}, 480: {'unrecorded': '-I hides'}}
+    tree = [ProgramProcess(1, 0, 'host', ('prog.py',), 0.0, ended=9.0, log=1),
+            *[replace(one, **special.get(one.pid, {})) for one in plain]]
+    lines = process_tree(tree).plain.splitlines()
+    assert len(lines) == 31 and lines[0].startswith('1  prog.py')
+    assert [int(line.split()[0]) for line in lines[-5:-1]] == [450, 460, 470, 480]
+    assert lines[-1] == 'and 471 processes more; "processes -n 501" lists all'
+    many = [replace(one, error='ValueError: no rows', log=one.pid) for one in plain]
+    assert process_tree([tree[0], *many]).plain.splitlines()[-1] == (
+        'and 471 processes more, 471 ended by an exception, 471 with a log; "processes -n 501" lists all')
 
 
 def test_the_list_is_bounded(tmp_path: Path) -> None:
@@ -219,7 +338,9 @@ if path:
 subprocess.run([sys.executable, '-c', 'pass'])
 '''
     info, _ = recorded(tmp_path, source)
-    assert len(info.tree) == 1 and info.tree[0].ended is None
+    assert len(info.tree) == 1 and info.tree[0].ended is None and info.tree_is_full
+    shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    assert 'The list is full: processes that began later are not in it.' in shown
     assert (tmp_path / 'prog.pfd' / LIST).stat().st_size < LARGEST + 2000
 
 

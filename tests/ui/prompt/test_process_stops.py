@@ -98,6 +98,14 @@ def test_values_that_are_injected_in_another_process_go_on_there(folder: Path) -
     assert (done.returncode, done.stdout) == (0, 'worker 1 26.0\nend\n')
 
 
+def test_a_tensor_that_is_injected_in_another_process_is_what_its_function_gets_and_gives(folder: Path) -> None:
+    write(folder, STARTS['spawn'])
+    done = run(folder, 'inject x x * 10\nreturn\np out\ninject out 7.5\ninject no x\ncont\n', '--break', 'half')
+    assert (done.returncode, done.stdout) == (0, 'worker 1 7.5\nend\n'), done.stderr
+    assert re.search(r'worker:1 \(pfd\) p out\nfloat\d\d 25\.0\n', done.stderr)
+    assert "*** no tensor 'no' can be replaced here" in done.stderr
+
+
 def test_without_a_user_the_first_process_says_what_was_passed(folder: Path) -> None:
     write(folder, STARTS['spawn'])
     done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '-q', '--break', 'half', 'prog.py'], cwd=folder,
@@ -227,6 +235,31 @@ def test_a_process_that_is_killed_while_it_is_stopped_is_reported_and_the_progra
     program.until('worker:1 was killed while it was stopped', 'exit code -9')
     assert program.end()[1] == 0
     assert not socket_file.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root can become another user')
+def test_another_user_gets_nothing_at_the_socket_even_where_the_folder_lets_everybody_in(folder: Path) -> None:
+    write(folder, ONE)
+    program = Program(folder, '--break', 'half')
+    program.until('STOPPED')
+    socket_file, = Path(environment()['XDG_RUNTIME_DIR']).glob('pyfuncdbg/*.stops')
+    ask = ('import os, socket, sys; os.setuid(int(sys.argv[1])); s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[2]); '
+           's.sendall(b\'{"for": "breakpoints", "pid": 1}\\n\'); print(s.recv(1000))')
+
+    def asked(user: int) -> str:
+        done = subprocess.run([sys.executable, '-c', ask, str(user), str(socket_file)], capture_output=True, text=True,
+                              timeout=60)
+        return done.stdout or done.stderr
+    assert 'PermissionError' in asked(12345)
+    for path in (socket_file, socket_file.parent, socket_file.parent.parent):
+        path.chmod(0o777)
+    refused = asked(12345)                      # closed, before or after it has sent something
+    assert refused == "b''\n" or 'ConnectionResetError' in refused or 'BrokenPipeError' in refused
+    assert 'join_debugging' in asked(0)
+    for path in (socket_file.parent, socket_file.parent.parent):
+        path.chmod(0o700)
+    program.type('cont')
+    assert program.end()[1] == 0
 
 
 def test_processes_go_on_when_the_one_with_the_prompt_is_killed(folder: Path) -> None:

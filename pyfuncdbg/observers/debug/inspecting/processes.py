@@ -23,6 +23,8 @@ State = Literal['prompt', 'waits', 'halted', 'runs', 'ended', 'failed', 'killed'
 """At the prompt; stopped, and waits for the prompt; held by stop-all; runs; ended, by an exception, without saying so; not
 known, of a trace that is looked at later; became another program; not followed."""
 
+_PLAIN: tuple[State, ...] = ('runs', 'ended', 'executed')
+"""States that say little."""
 _PATIENCE = 3.0
 """Seconds that a process has to stop a thread of it that waits at a call."""
 
@@ -59,18 +61,21 @@ class ProcessList:
     """The processes of a program.
 
     Attributes:
-        processes: In order of their start.
+        processes: In order of their start; of many those that wait or have a fault, and the first of the others.
+        total: How many there are.
     """
 
     processes: tuple[ProcessState, ...]
+    total: int
 
 
-def processes_of_program(broker: Broker | None, trace: Trace) -> ProcessList:
+def processes_of_program(broker: Broker | None, trace: Trace, most: int | None = None) -> ProcessList:
     """The current state of the processes.
 
     Args:
         broker: Of the process with the prompt; None where a finished trace is looked at.
         trace: Of the program.
+        most: How many are wanted; None for all.
     """
     tree = trace.info().tree
     stops = _stops_by_process(broker)
@@ -82,7 +87,9 @@ def processes_of_program(broker: Broker | None, trace: Trace) -> ProcessList:
             states.append(_unlisted(pid, stops.get(pid, []), broker))
     if broker is not None:                      # which the program may have set since it was listed
         states = [replace(one, label=own_label() or one.label) if one.pid == os.getpid() else one for one in states]
-    return ProcessList(tuple([_as_in_table(one, rows[one.pid]) if one.pid in rows else one for one in states]))
+    states = [_as_in_table(one, rows[one.pid]) if one.pid in rows else one for one in states]
+    wanted = sorted(range(len(states)), key=lambda place: (states[place].state in _PLAIN and place > 0, place))[:most]
+    return ProcessList(tuple([states[place] for place in sorted(wanted)]), len(states))
 
 
 def _as_in_table(one: ProcessState, row: TableRow) -> ProcessState:

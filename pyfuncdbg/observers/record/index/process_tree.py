@@ -5,6 +5,7 @@ The list is data of other processes, and may hold anything. Any thread.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,11 +93,41 @@ def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tupl
             found[place] = replace(found[place], ranks=_variables(fields.get('ranks')))
         elif place is not None and event == 'unrecorded':
             found[place] = replace(found[place], unrecorded=_text(fields.get('why')))
+    return _with_logs(found, logs)
+
+
+def list_is_full(folder: Path) -> bool:
+    """Whether the list of a trace has no room, so that processes that began later are not in it.
+
+    Args:
+        folder: Of the trace.
+    """
+    try:
+        return os.lstat(Path(folder) / LIST).st_size >= LARGEST
+    except (OSError, ValueError):
+        return False
+
+
+def _with_logs(found: list[ProgramProcess], logs: Mapping[int, tuple[int, str]]) -> tuple[ProgramProcess, ...]:
+    """The processes with the numbers of their logs, without forks that only became another program.
+
+    `os.fork` and `os.execv` are how some libraries start a process: the fork has no log, and what it became has its id.
+    """
+    places: dict[tuple[str, int], list[int]] = {}
+    for place, one in enumerate(found):
+        places.setdefault((one.host, one.pid), []).append(place)
+    numbers: dict[tuple[str, int], list[int]] = {}
     for number, (pid, host) in sorted(logs.items()):
-        place = next((at for at, one in enumerate(found) if one.pid == pid and one.host == host and not one.log), None)
-        if place is not None:
+        numbers.setdefault((host, pid), []).append(number)
+    left_out: set[int] = set()
+    for key, same in places.items():
+        own = numbers.get(key, [])
+        steps = [place for place in same if found[place].is_forked and found[place].executed]
+        left_out.update(steps[:max(len(same) - len(own), 0)])
+        kept = [place for place in same if place not in left_out]
+        for place, number in zip(kept, own, strict=False):
             found[place] = replace(found[place], log=number)
-    return tuple(found)
+    return tuple([one for place, one in enumerate(found) if place not in left_out])
 
 
 def process_lines(folder: Path) -> Iterator[dict[str, Any]]:

@@ -32,6 +32,8 @@ RANKS = 'RANK', 'OMPI_COMM_WORLD_RANK', 'PMIX_RANK', 'PMI_RANK', 'SLURM_PROCID'
 NAMED = 'label'
 """Among these the label that something in the process has given it: no environment variable has this name."""
 _MOST_WORDS, _LONGEST = 100, 1000
+_USER = 13
+"""Place of the user id among the arguments of `_posixsubprocess.fork_exec`, behind the environment."""
 _NOT_LISTED = 'multiprocessing.resource_tracker'
 """A process of the standard library's own, which runs nothing of the program."""
 
@@ -45,6 +47,7 @@ class FollowedProcess:
 
     Attributes:
         before_end: Called when it ends, after what the program itself does at its exit.
+        leads: Processes that it starts afresh are to follow, too.
     """
 
     def __init__(self, folder: str, ranks: Iterable[str] = ()) -> None:
@@ -53,6 +56,7 @@ class FollowedProcess:
         self._rank_variables = *RANKS, *ranks
         self._ranks: dict[str, str] = {}
         self.before_end: list[Callable[[], None]] = []
+        self.leads = True
         self._ended = 0
 
     def begin(self, command: Sequence[str], watch: type[ImportWatch]) -> None:
@@ -87,7 +91,8 @@ class FollowedProcess:
                 if error.__traceback__ is not None:     # without this frame
                     error.__traceback__ = error.__traceback__.tb_next
                 raise
-            self._list_unfollowed(pid, args, environment)
+            user = more[_USER] if len(more) > _USER else None
+            self._list_unfollowed(pid, args, environment, user if isinstance(user, int) else -1)
             return pid
 
         native.fork_exec = listing_fork_exec
@@ -115,11 +120,11 @@ class FollowedProcess:
 
         popen._posix_spawn = listing_posix_spawn
 
-    def _list_unfollowed(self, pid: int, args: Any, environment: Sequence[bytes] | None) -> None:
-        """List a process that was started, if it is one of Python and without our variable."""
+    def _list_unfollowed(self, pid: int, args: Any, environment: Sequence[bytes] | None, user: int = -1) -> None:
+        """List a process that was started, if it is one of Python and cannot follow."""
         command = [os.fsdecode(word) for word in args] if type(args) in (list, tuple) else []
         ours = getattr(sys.modules.get('pyfuncdbg.hooks.own_process'), 'is_own_start', bool)
-        if not ours() and (why := _why_unfollowed(command, environment)):
+        if self.leads and not ours() and (why := _why_unfollowed(command, environment, user)):
             self.append({'event': 'unfollowed', 'pid': pid, 'parent': os.getpid(), 'at': time.time(), 'why': why,
                          'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'host': os.uname().nodename})
 
@@ -219,6 +224,7 @@ def offer(folder: str, trace: str, modules: Iterable[str], ranks: Sequence[str],
         This process's part.
     """
     process = FollowedProcess(folder, ranks)
+    process.leads = children
     process.begin(command, watch)
     process.await_multiprocessing()
     if children:
@@ -252,7 +258,7 @@ def follow(watch: type[ImportWatch], record: Callable[[FollowedProcess, str], No
     modules, _, rest = rest.partition(':')
     ranks, _, folder = rest.partition(':')
     command = list(sys.orig_argv)
-    if not _is_ours(folder, trace) or any(_NOT_LISTED in word for word in command[1:4]):
+    if not _is_ours(folder, trace) or _is_trackers(command):
         return
     process = FollowedProcess(folder, [name for name in ranks.split(',') if name])
     process.begin(command, watch)
@@ -295,21 +301,34 @@ def _is_ours(folder: str, trace: str) -> bool:
         os.close(number)
 
 
+def _is_trackers(command: Sequence[str]) -> bool:
+    return any(_NOT_LISTED in word for word in command[1:4])
+
+
 def _end_with_finalizers(process: FollowedProcess) -> None:
     sys.modules['multiprocessing.util'].Finalize(None, process.end, exitpriority=-200)
 
 
-def _why_unfollowed(command: Sequence[str], environment: Sequence[bytes] | None) -> str:
-    """Why a process cannot follow, if it is one of Python; '' if it can, or is another program."""
-    if VARIABLE not in os.environ or not command or not os.path.basename(command[0]).startswith('python'):
-        return ''                               # without our variable in this process none was meant to follow
-    if environment is not None:
-        names = [os.fsencode(f'{name}=') for name in (VARIABLE, 'PYTHONPATH')]
-        entries = [next((one for one in environment if one.startswith(name)), b'') for name in names]
-        if not entries[0]:
-            return f'it was started without {VARIABLE} in its environment'
-        if os.fsencode(STARTUP) not in entries[1]:
-            return 'it was started with another PYTHONPATH'
+def _why_unfollowed(command: Sequence[str], environment: Sequence[bytes] | None, user: int) -> str:
+    """Why a process cannot follow, if it is one of Python; '' if it can, or is another program.
+
+    Args:
+        command: Its program and arguments.
+        environment: Its environment; None for that of this process, which the program may have cleared.
+        user: The id of the user that it runs as, -1 for that of this process.
+    """
+    if not command or not os.path.basename(command[0]).startswith('python') or _is_trackers(command):
+        return ''
+    if user not in (-1, os.geteuid()):
+        return f'it was started as another user, {user}'
+    names = [os.fsencode(name) for name in (VARIABLE, 'PYTHONPATH')]
+    own = os.environb
+    entries = [own.get(name, b'') for name in names] if environment is None else [
+        next((one.partition(b'=')[2] for one in environment if one.startswith(name + b'=')), b'') for name in names]
+    if not entries[0]:
+        return f'it was started without {VARIABLE} in its environment'
+    if os.fsencode(STARTUP) not in entries[1]:
+        return 'it was started with another PYTHONPATH'
     for word in command[1:]:
         if not word.startswith('-') or word in ('-', '-c', '-m') or word.startswith('--'):
             return ''

@@ -24,6 +24,7 @@ def damage_lines(damage: Iterable[str]) -> list[Text]:
 _LONGEST_FIELD = 500
 _LISTED_TRIPS = _LISTED_PAUSES = 5
 _LISTED_PARTS = 40
+_LISTED_UNLIKE = 8
 _LONGEST_COMMAND = 2_000
 """Characters of a command line that are shown: rich takes a minute to fold some megabytes."""
 
@@ -40,6 +41,8 @@ def info_view(info: TraceInfo) -> Page:
     versions = [f'{name} {version}{form * (name == "pyfuncdbg")}' for name, version in info.versions.items()]
     grid.add_row('with', label(', '.join(versions) or 'not known', limit=_LONGEST_FIELD))
     grid.add_row('machine', label(info.machine or 'not known', limit=_LONGEST_FIELD))
+    for number, line in enumerate(unlike_lines(info)):
+        grid.add_row('' if number else 'unlike', Text(line, 'yellow'))
     if info.settings:
         settings = ', '.join(f'{name}={value}' for name, value in info.settings.items())
         grid.add_row('settings', label(settings, limit=_LONGEST_FIELD))
@@ -49,10 +52,12 @@ def info_view(info: TraceInfo) -> Page:
     for name, text in _parts(info.parts):
         grid.add_row(name, text)
     if len(info.tree) > 1:
-        grid.add_row('processes', Text(f'{len(info.tree)}, recorded: {len(info.processes)}'))
+        grid.add_row('processes', Text(f'{len(info.tree)}, recorded: {sum(1 for one in info.tree if one.log)}'))
         grid.add_row('', process_tree(info.tree))
     else:
         grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none recorded'))
+    if info.tree_is_full:
+        grid.add_row('', Text('The list is full: processes that began later are not in it.', 'yellow'))
     calls = with_retries(count(info.calls, 'call'), info.retries[0])
     grid.add_row('holds', Text(f'{run_counts(info)}, {calls} at {count(info.sites, "site")}'))
     budget = f' of {size(info.budget)}' if info.budget else ''
@@ -68,6 +73,22 @@ def info_view(info: TraceInfo) -> Page:
         parts.append(dropped_line(info.dropped))
     parts += damage_lines(info.damage)
     return Page(*parts)
+
+
+def unlike_lines(info: TraceInfo) -> list[str]:
+    """'NumPy 1.26.4 in process #3, 2.4.0 in processes #1, #2': a line for each library whose versions differ."""
+    lines = []
+    for name, versions in [*info.unlike.items()][:_LISTED_UNLIKE]:
+        each = [f'{one_line(version, 40)} in {_which(processes)}' for version, processes in versions.items()]
+        more = ', ...' if len(each) > _LISTED_UNLIKE else ''
+        lines.append(f'{one_line(name, 40)} {", ".join(each[:_LISTED_UNLIKE])}{more}')
+    return lines
+
+
+def _which(processes: Sequence[int]) -> str:
+    """'process #3', 'processes #1, #2'; the first of many."""
+    numbers = ', '.join(f'#{one}' for one in processes[:_LISTED_UNLIKE])
+    return f'process{"es" * (len(processes) > 1)} {numbers}{", ..." if len(processes) > _LISTED_UNLIKE else ""}'
 
 
 def _parts(parts: Sequence[TracePart]) -> Iterator[tuple[str, Text]]:

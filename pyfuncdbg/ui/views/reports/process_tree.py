@@ -15,6 +15,8 @@ _LONGEST_COMMAND = 60
 _DEEPEST = 8
 _SPAWN = 'from multiprocessing.spawn import spawn_main'
 _FORKSERVER = 'from multiprocessing.forkserver import main'
+_LOKY = 'loky.backend.popen_loky_posix'
+_LOKY_TRACKER = 'loky.backend.resource_tracker'
 
 
 def process_tree(processes: Sequence[ProgramProcess]) -> Text:
@@ -24,12 +26,37 @@ def process_tree(processes: Sequence[ProgramProcess]) -> Text:
         processes: In order of their start.
 
     Returns:
-        '4711 train.py' and below it '  4712 a copy of it by fork, #2: ended after 1.2 s'.
+        '4711 train.py' and below it '  4712 a copy of it by fork, #2: ended after 1.2 s'; of many those that say most:
+        the first, those that failed or have no end, those that were recorded.
     """
-    lines = [Text.assemble('  ' * depth, f'{one.pid}  ', *_line(one)) for one, depth in _ordered(processes)[:LISTED]]
-    if len(processes) > LISTED:
-        lines.append(Text(f'and {count(len(processes) - LISTED, "process", "processes")} more', 'dim'))
+    ordered = _ordered(processes)
+    listed = sorted(sorted(range(len(ordered)), key=lambda place: (_rank(ordered[place][0], place), place))[:LISTED])
+    lines = [Text.assemble('  ' * depth, f'{one.pid}  ', *_line(one)) for one, depth in map(ordered.__getitem__, listed)]
+    if len(ordered) > LISTED:
+        lines.append(Text(f'and {_left_out([one for place, (one, _) in enumerate(ordered) if place not in {*listed}])}; '
+                          f'"processes -n {len(ordered)}" lists all', 'dim'))
     return Text('\n').join(lines)
+
+
+def _rank(process: ProgramProcess, place: int) -> int:
+    """How much there is to say of a process: 0 is most."""
+    if place == 0:
+        return 0
+    if process.unrecorded or process.error:
+        return 1
+    if process.ended is None and not process.executed:
+        return 2
+    return 3 if process.log else 4
+
+
+def _left_out(processes: Sequence[ProgramProcess]) -> str:
+    """'471 processes more, 4 of them recorded'."""
+    text = f'{count(len(processes), "process", "processes")} more'
+    kinds = [(sum(1 for one in processes if one.unrecorded), 'not recorded'),
+             (sum(1 for one in processes if one.error), 'ended by an exception'),
+             (sum(1 for one in processes if _rank(one, 1) == 2), 'without an end'),
+             (sum(1 for one in processes if one.log), 'with a log')]
+    return ', '.join([text, *[f'{number:,} {words}' for number, words in kinds if number]])
 
 
 def _ordered(processes: Sequence[ProgramProcess]) -> list[tuple[ProgramProcess, int]]:
@@ -59,7 +86,7 @@ def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
     elif process.executed:
         what.append(('became another program', 'dim'))
     elif process.ended is None:
-        what.append(('no end: killed, os._exit, or running', 'yellow'))
+        what.append(('no end: killed, os._exit, os.exec, os.setuid, or running', 'yellow'))
     elif process.error:
         what.append((f'{one_line(process.error, 100)} after {seconds(process.ended - process.started)}', 'red'))
     else:
@@ -81,6 +108,10 @@ def short_command(command: Sequence[str], is_forked: bool) -> str:
         return 'multiprocessing spawn'
     if any(_FORKSERVER in word for word in words):
         return 'multiprocessing forkserver'
+    if any(word.endswith(_LOKY) for word in words):
+        return 'loky worker'
+    if any(_LOKY_TRACKER in word for word in words):
+        return 'loky resource tracker'
     return ' '.join([os.path.basename(word) if place == 0 else word for place, word in enumerate(words)])
 
 

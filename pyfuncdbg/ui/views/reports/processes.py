@@ -14,14 +14,13 @@ from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.reports.process_tree import short_command
 from pyfuncdbg.ui.views.units import count, seconds
 
-_MOST = 200
 _WORDS: dict[State, tuple[str, str]] = {
     'prompt': ('prompt', 'bold'), 'waits': ('waits', 'bold'), 'halted': ('held', 'yellow'),
     'runs': ('runs', ''), 'ended': ('ended', 'dim'), 'failed': ('failed', 'red'), 'killed': ('killed', 'yellow'),
     'open': ('no end', 'yellow'), 'executed': ('replaced', 'dim'), 'unfollowed': ('not followed', 'yellow')}
 _EXPLAINED: dict[State, str] = {
-    'halted': 'by stop-all, at its next call', 'killed': 'or left by os._exit', 'open': 'killed, os._exit, or running',
-    'executed': 'by another program, with os.execv'}
+    'halted': 'by stop-all, at its next call', 'killed': 'or left by os._exit',
+    'open': 'killed, os._exit, os.exec, or running', 'executed': 'by another program, with os.execv'}
 
 
 def processes_view(processes: ProcessList) -> Page:
@@ -31,10 +30,10 @@ def processes_view(processes: ProcessList) -> Page:
         processes: What `inspecting.processes.processes_of_program` has found.
     """
     rows = processes.processes
-    parts: list[Part] = [Text(count(len(rows), 'process', 'processes'), 'bold'),
-                         lambda options: _table(rows[:_MOST], options)]
-    if len(rows) > _MOST:
-        parts.append(Text(f'... {len(rows) - _MOST:,} more', 'dim'))
+    parts: list[Part] = [Text(count(processes.total, 'process', 'processes'), 'bold'),
+                         lambda options: _table(rows, options)]
+    if processes.total > len(rows):
+        parts.append(Text(f'... {processes.total - len(rows):,} more: -n {processes.total} lists all', 'dim'))
     if any(one.state in ('waits', 'halted') for one in rows):
         parts.append(Text('switch P: the prompt to process P, by label, #number or pid', 'dim'))
     return Page(*parts)
@@ -62,4 +61,4 @@ if __name__ == '__main__':
         ProcessState(2, 4712, 'worker:0', spawned, False, 'prompt', 'before norm[2]', 'breakpoint 1', 3.5),
         ProcessState(3, 4713, 'worker:1', spawned, False, 'waits', 'load at data.py:41', 'breakpoint 2', 0.25),
         ProcessState(0, 4714, '', ('train.py',), True, 'failed', 'ValueError: no rows', seconds=2.0),
-        ProcessState(0, 4715, '', ('python', '-I', 'tool.py'), False, 'unfollowed', '-I hides the environment')))))
+        ProcessState(0, 4715, '', ('python', '-I', 'tool.py'), False, 'unfollowed', '-I hides the environment')), 5)))

@@ -31,6 +31,7 @@ PROGRAM = """
 import multiprocessing, os, sys
 import numpy as np
 from pyfuncdbg import tf
+np.__version__ = '{numpy}'
 
 def loss(x):
     return np.float32(x * {factor})
@@ -49,11 +50,11 @@ if __name__ == '__main__':
 """
 
 
-def recorded(folder: Path, name: str, clock: float, rank: int, factor: int) -> Path:
+def recorded(folder: Path, name: str, clock: float, rank: int, factor: int, numpy: str = '2.0.90') -> Path:
     machine = folder / f'machine {name}'
     machine.mkdir()
     (machine / 'sitecustomize.py').write_text(MACHINE.format(clock=clock))
-    (machine / 'train.py').write_text(PROGRAM.format(factor=factor))
+    (machine / 'train.py').write_text(PROGRAM.format(factor=factor, numpy=numpy))
     done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', str(folder / f'{name}.pfd'), 'train.py'],
                           cwd=machine, capture_output=True, text=True, timeout=100, check=False, env={
                               **os.environ, 'PYTHONPATH': f'{machine}{os.pathsep}{HERE}', 'RANK': str(rank)})
@@ -63,9 +64,9 @@ def recorded(folder: Path, name: str, clock: float, rank: int, factor: int) -> P
 
 @pytest.fixture(scope='module')
 def machines(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two traces of two processes each; the clock of the second machine is an hour late."""
+    """Two traces of two processes each; the clock of the second machine is an hour late, and its NumPy another one."""
     folder = tmp_path_factory.mktemp('machines')
-    return recorded(folder, 'a', 0, 0, 2), recorded(folder, 'b', -3600, 1, 5)
+    return recorded(folder, 'a', 0, 0, 2), recorded(folder, 'b', -3600, 1, 5, '2.0.91')
 
 
 def content(call: CallRecord) -> tuple[Any, ...]:
@@ -116,9 +117,11 @@ def test_the_command_says_what_the_clocks_mean(machines: tuple[Path, Path], tmp_
     with Trace.open(one) as a, Trace.open(other) as b:
         apart = a.info().started - b.info().started
     done = command('merge', str(one), str(other), '-o', 'right.pfd', '--clock', f'{other}={apart}', cwd=tmp_path)
-    assert done.returncode == 0 and not done.stderr, done.stderr
+    unlike = 'NumPy 2.0.90 in processes #1, #2, 2.0.91 in processes #3, #4'
+    assert done.returncode == 0 and done.stderr == f'pyfuncdbg: different versions: {unlike}\n', done.stderr
     shown = command('show', 'right.pfd', 'info', cwd=tmp_path).stdout
-    assert 'merged of  a.pfd  processes #1 to #2\n' in shown, shown
+    assert 'merged of  a.pfd  processes #1 to #2\n' in shown and f'unlike     {unlike}\n' in shown, shown
+    assert 'unlike' not in command('show', str(one), 'info', cwd=tmp_path).stdout
     assert f'b.pfd  processes #3 to #4, {apart:+,.3f} s added to its clock\n' in shown and apart > 3000
     assert 'Times are by the clock of each machine: how far these differ is not known.' in shown
     listed = command('show', 'right.pfd', 'calls', '--rank', '1', cwd=tmp_path).stdout
