@@ -205,14 +205,14 @@ def test_another_thread(tmp_path: Path) -> None:
         assert any('switch N' in user.type('threads') or time.sleep(0.1) for _ in range(100))      # both have stopped
         assert 'STOPPED' in user.type('switch 2')
         assert 'stop 2 has the prompt already' in user.type('switch worker:3')
-        assert 'worker:3' in user.type('processes')
+        assert 'worker:3' in user.type('processes') and 'worker:3' in user.type('processes -n 500')
         assert 'all others wait at their next call' in user.type('stopall')
         assert 'the others go on' in user.type('stopall off')
         user.last('interact', '>>> ')
 
 
 def test_every_example_is_typed_here() -> None:
-    here = {*AT_A_NODE, *IN_A_FUNCTION, *BEFORE_A_CALL, *OF_A_RUN, 'switch 2', 'switch worker:3', 'processes', 'stopall',
-            'stopall off', 'quit', 'abort', 'cont', 'interact',
+    here = {*AT_A_NODE, *IN_A_FUNCTION, *BEFORE_A_CALL, *OF_A_RUN, 'switch 2', 'switch worker:3', 'processes',
+            'processes -n 500', 'stopall', 'stopall off', 'quit', 'abort', 'cont', 'interact',
             'replay 17 --pdb'}
     assert not {example for command in TABLE for example in command.examples}.difference(here, *ELSEWHERE)
