@@ -250,9 +250,9 @@ class Trace:
             for name, version in {'Python': log.python, **log.versions}.items():
                 found.setdefault(name, {}).setdefault(version, set()).add(process)
         for note in self._notes(HOST):
-            name, version = note.data.get('name'), note.data.get('version')
-            if isinstance(name, str) and isinstance(version, str):
-                found.setdefault(name, {}).setdefault(version, set()).add(note.process)
+            host, of_host = note.data.get('name'), note.data.get('version')
+            if isinstance(host, str) and isinstance(of_host, str):
+                found.setdefault(host, {}).setdefault(of_host, set()).add(note.process)
         return {name: {version: tuple(sorted(processes)) for version, processes in versions.items()}
                 for name, each in found.items() if len(versions := {one: some for one, some in each.items() if one}) > 1}
 
