@@ -110,7 +110,7 @@ class TraceInfo:
         parts: Traces that it was merged of, with the seconds that were added to the times of each.
         tree: Every process of the program that is known, in order of their start; empty if the trace does not say.
         tree_is_full: The list of processes had no room for more: those that began later are not in it.
-        unlike: Libraries of which the processes had different versions: by name the versions, each with the numbers of its
+        unlike: Libraries with different versions among the processes: by name the versions, each with the numbers of its
             processes.
     """
 

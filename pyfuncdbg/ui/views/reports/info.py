@@ -48,16 +48,10 @@ def info_view(info: TraceInfo) -> Page:
         grid.add_row('settings', label(settings, limit=_LONGEST_FIELD))
     running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
     grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))
-    pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
     for name, text in _parts(info.parts):
         grid.add_row(name, text)
-    if len(info.tree) > 1:
-        grid.add_row('processes', Text(f'{len(info.tree)}, recorded: {sum(1 for one in info.tree if one.log)}'))
-        grid.add_row('', process_tree(info.tree))
-    else:
-        grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none recorded'))
-    if info.tree_is_full:
-        grid.add_row('', Text('The list is full: processes that began later are not in it.', 'yellow'))
+    for name, text in _processes(info):
+        grid.add_row(name, text)
     calls = with_retries(count(info.calls, 'call'), info.retries[0])
     grid.add_row('holds', Text(f'{run_counts(info)}, {calls} at {count(info.sites, "site")}'))
     budget = f' of {size(info.budget)}' if info.budget else ''
@@ -73,6 +67,18 @@ def info_view(info: TraceInfo) -> Page:
         parts.append(dropped_line(info.dropped))
     parts += damage_lines(info.damage)
     return Page(*parts)
+
+
+def _processes(info: TraceInfo) -> Iterator[tuple[str, Text]]:
+    """Rows of the processes: their tree, of one process its id."""
+    if len(info.tree) > 1:
+        yield 'processes', Text(f'{len(info.tree)}, recorded: {sum(1 for one in info.tree if one.log)}')
+        yield '', process_tree(info.tree)
+    else:
+        pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
+        yield 'processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none recorded')
+    if info.tree_is_full:
+        yield '', Text('The list is full: processes that began later are not in it.', 'yellow')
 
 
 def unlike_lines(info: TraceInfo) -> list[str]:
