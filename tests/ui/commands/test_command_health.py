@@ -314,7 +314,7 @@ def comprehended(x):
 
 
 def written_by_out(x):
-    y = np.empty_like(x)
+    y = np.zeros_like(x)             # what `empty` holds may be not finite
     with np.errstate(all='ignore'):
         np.divide(x, np.float32(0), out=y)      # by out=
     return y

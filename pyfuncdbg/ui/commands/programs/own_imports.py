@@ -323,8 +323,8 @@ def is_same(one: ModuleSpec | None, other: ModuleSpec | None) -> bool:
 def _may_import(function: FunctionType, names: frozenset[str]) -> bool:
     """Whether a function's own code imports something and names one of these modules; to be wrong costs little."""
     code = function.__code__
-    return (any(name in names or name.partition('.')[0] in names for name in code.co_names)
-            and _IMPORT in code.co_code[::2])
+    packages = [name.partition('.')[0] for name in code.co_names if '.' in name]
+    return not (names.isdisjoint(code.co_names) and names.isdisjoint(packages)) and _IMPORT in code.co_code[::2]
 
 
 def _decode(modules: Mapping[str, ModuleType], prefix: str) -> None:
