@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call_frames import code_of
 from pyfuncdbg.hooks.differentiable import Arrays, Differentiable
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.jax.callbacks.eager_evaluation import evaluate
 from pyfuncdbg.hosts.jax.callbacks.flat_arguments import flat_arguments, parameters
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
@@ -151,18 +153,20 @@ class TracedRule:
         custom, call = self._custom(), self._call
         if custom is None or call is None:
             raise ValueError('the program keeps its function no longer')
-        with eager(self._parts):
-            if recorded is not None:
-                return RuleFunction(self._parts, self._host, custom, call, self._recorded(call, recorded)
-                                    ).differentiable(self, '')
-            problem: Exception | None = None
-            for origin in (NORMAL, POSITIVE):
-                function = RuleFunction(self._parts, self._host, custom, call, self._made(call, origin))
-                try:
-                    if function.is_finite():
-                        return function.differentiable(self, origin)
-                except Exception as error:      # of the program, which may not take such values
-                    problem = error
+        if recorded is not None:
+            leaves = self._recorded(call, recorded)
+            return RuleFunction(self._parts, self._host, custom, call, leaves).differentiable(self, '')
+        problem: Exception | None = None
+        for origin in (NORMAL, POSITIVE):
+            leaves = evaluate(self._parts, partial(self._made, call, origin))
+            function = RuleFunction(self._parts, self._host, custom, call, leaves)
+            try:
+                if function.is_finite():
+                    return function.differentiable(self, origin)
+            except CommandError:
+                raise
+            except Exception as error:          # of the program, which may not take such values
+                problem = error
         if problem is not None:
             raise ValueError(f'on values that are made up {_raised(problem)}')
         raise ValueError('on values that are made up it gives NaN or infinity')
@@ -202,17 +206,6 @@ class TracedRule:
         raise ValueError(f'values of type {dtype} are not made up')
 
 
-@contextmanager
-def eager(parts: JaxParts) -> Iterator[None]:
-    """A block in which JAX evaluates each op at once, on the CPU: whatever this thread traces gets nothing of it.
-
-    Without `jit`: JAX would keep programs that are traced here, and the program's next call would not trace them.
-    """
-    jax = sys.modules['jax']
-    with parts.core.eval_context(), jax.disable_jit(), jax.default_device(jax.local_devices(backend='cpu')[0]):
-        yield
-
-
 class RuleFunction:
     """A function with a rule, on values.
 
@@ -250,23 +243,22 @@ class RuleFunction:
 
     def is_finite(self) -> bool:
         """Whether its outputs are."""
-        return all(np.isfinite(output).all() for output in self._arrays(self._called(self._custom.fun, ())))
+        outputs = evaluate(self._parts, lambda: self._arrays(self._called(self._custom.fun, ())))
+        return all(np.isfinite(output).all() for output in outputs)
 
     def _outputs(self, values: Arrays) -> list[np.ndarray]:
-        with eager(self._parts):
-            return self._arrays(self._called(self._custom.fun, self._tensors(values)))
+        return evaluate(self._parts, lambda: self._arrays(self._called(self._custom.fun, self._tensors(values))))
 
     def _rule_outputs(self, values: Arrays) -> list[np.ndarray]:
-        with eager(self._parts):
-            outputs, _ = sys.modules['jax'].vjp(self._by_rule, *self._tensors(values))
-            return self._arrays(outputs)
+        return evaluate(self._parts, lambda: self._arrays(
+            sys.modules['jax'].vjp(self._by_rule, *self._tensors(values))[0]))
 
     def _gradients(self, weights: Arrays) -> list[np.ndarray | None]:
-        jax = sys.modules['jax']
-        with eager(self._parts):
-            outputs, backward = jax.vjp(self._by_rule, *[self._leaves[slot] for slot in self._slots])
+        def differentiate() -> list[np.ndarray | None]:
+            outputs, backward = sys.modules['jax'].vjp(self._by_rule, *[self._leaves[slot] for slot in self._slots])
             incoming = [self._incoming(output, weight) for output, weight in zip(outputs, weights, strict=True)]
             return [_array(gradient) for gradient in backward(incoming)]
+        return evaluate(self._parts, differentiate)
 
     def _incoming(self, output: Any, weight: np.ndarray) -> Any:
         """The gradient of an output: a weight where that is a real number."""
