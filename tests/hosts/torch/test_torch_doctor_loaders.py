@@ -481,9 +481,11 @@ if __name__ == '__main__':
 @pytest.mark.torch
 def test_what_workers_and_the_main_process_do_is_one_finding_each(tmp_path: Path) -> None:
     """Workers of each start method; in those that start afresh the ops are there before PyTorch is attached."""
+    torch = pytest.importorskip('torch')
+    seen = 4 if hasattr(torch.library, 'get_kernel') else 2     # before 2.9 what was registered earlier is not
     program = tmp_path / 'program.py'
     program.write_text(FAULTY_WORKERS)
     findings = [finding for finding in diagnosed(tmp_path, program) if finding.kind in ('no fake', 'alias', 'kept')]
     assert sorted(finding.kind for finding in findings) == ['alias', 'kept', 'no fake']
     assert {finding.kind: finding.figures['calls'] for finding in findings if finding.kind != 'no fake'} == {
-        'alias': 4 * 8, 'kept': 1 + 4 * 8}
+        'alias': seen * 8, 'kept': 1 + 4 * 8}
