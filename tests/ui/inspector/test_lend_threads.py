@@ -85,13 +85,15 @@ def test_a_forked_child_stops_too(tmp_path) -> None:
     """It is asked about in the inspector of its parent, one after the other."""
     source = '''
 import os
-train_now = lambda name: print(name, v1.Session(graph=graph).run(c, {a: np.ones(3)}))
+train_now = lambda name: f'{name} {v1.Session(graph=graph).run(c, {a: np.ones(3)})}'
 pyfuncdbg.break_at('norm')
-train_now('first')
+print(train_now('first'))
 child = os.fork()
-train_now('child' if child == 0 else 'parent')
-if child == 0:
+said = train_now('child' if child == 0 else 'parent')
+if child == 0:                                  # the screen may be shown now, and what it prints would be on it
+    open('child.txt', 'w').write(said)
     os._exit(7)
+print(said)
 print('exit', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 '''
     with Terminal(tmp_path, source) as terminal:
@@ -102,7 +104,8 @@ print('exit', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             terminal.key('c')
         screen = terminal.end()
         assert terminal.code == 0 and terminal.restored()
-        assert 'exit 7' in screen and re.search(r'child \[0. 0. 0.\]', screen) and re.search(r'parent \[0. 0. 0.\]', screen)
+        assert 'exit 7' in screen and re.search(r'parent \[0. 0. 0.\]', screen)
+        assert (tmp_path / 'child.txt').read_text(encoding='utf-8') == 'child [0. 0. 0.]'
 
 
 def test_a_child_process_prints_while_the_terminal_is_lent_and_after(tmp_path) -> None:
