@@ -176,6 +176,8 @@ class Writer:
         while self._worker is worker and not self.failed:
             wake.wait(_INTERVAL)
             self.flush(wait=False)
+        if not self.failed:                     # what came since: not for who ends this thread, as a device may hang
+            self.flush(wait=False)
 
     def _finish(self) -> None:
         if not self.failed:
