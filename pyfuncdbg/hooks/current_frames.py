@@ -9,7 +9,7 @@ from types import FrameType
 def current_frames() -> dict[int, FrameType]:
     """The innermost frame of every thread that has one.
 
-    `sys._current_frames` of CPython before 3.11.9 and 3.12.3 may collect garbage while it holds the lock of the list of
+    `sys._current_frames` of CPython 3.11 before 3.11.9 may collect garbage while it holds the lock of the list of
     threads. A finalizer that lets another thread run then stops the program for ever, if that thread ends: gh-106883.
 
     Returns:
