@@ -244,7 +244,7 @@ class Trace:
         return versions, first.machine, settings
 
     def _unlike_versions(self) -> dict[str, dict[str, tuple[int, ...]]]:
-        """Libraries of which not all processes had the same version: versions and the processes that had them."""
+        """Libraries whose version differs between processes: each version with the numbers of its processes."""
         found: dict[str, dict[str, set[int]]] = {}
         for process, log in self._index.logs.items():
             for name, version in {'Python': log.python, **log.versions}.items():

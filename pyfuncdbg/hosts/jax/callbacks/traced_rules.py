@@ -172,7 +172,7 @@ class TracedRule:
         raise ValueError('on values that are made up it gives NaN or infinity')
 
     def _recorded(self, call: _Arguments, recorded: Arrays) -> list[Any]:
-        """The leaves, with recorded values in the place of tracers."""
+        """The leaves, with recorded values instead of tracers."""
         if len(recorded) != len(call.leaves) or any(
                 isinstance(kept, _Traced) and (kept.dtype != value.dtype or len(kept.shape) != value.ndim)
                 for kept, value in zip(call.leaves, recorded, strict=True)):
@@ -181,7 +181,7 @@ class TracedRule:
                 for kept, value, name in zip(call.leaves, recorded, call.names, strict=True)]
 
     def _made(self, call: _Arguments, origin: str) -> list[Any]:
-        """The leaves, with values that are made up in the place of tracers."""
+        """The leaves, with generated values instead of tracers."""
         traced = [kept for kept in call.leaves if isinstance(kept, _Traced)]
         if not all(isinstance(size, int) for kept in traced for size in kept.shape):
             raise ValueError('a size of its arguments is not known')
