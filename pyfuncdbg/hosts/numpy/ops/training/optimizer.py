@@ -4,8 +4,8 @@ An optimizer is an update rule with its settings and a name. Rates are numbers, 
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
@@ -114,7 +114,7 @@ class Optimizer:
             raise ValueError(f'No gradients provided for any variable: {[str(v) for _, v in pairs]}.')
         graph = context.current_graph() or next((owner(g) for g, _ in connected if isinstance(g, SymbolicTensor)), None)
         with nullcontext() if graph is None else graph.as_default():
-            powers = self._powers_in(graph)
+            powers = self._powers_in(graph, min((variable for _, variable in connected), key=lambda one: str(one.name)))
             slots = [[self._slot(variable, name, start) for name, start in self._rule.slots.items()]
                      for _, variable in connected]
             with nullcontext(None) if graph is None else graph.name_scope(name or self._name) as full:
@@ -148,10 +148,12 @@ class Optimizer:
         return [power.assign(apply('Mul', (power.read_value(), convert_to_tensor(start, power.dtype))), read_value=False)
                 for power, start in zip(powers, self._rule.powers.values(), strict=True)]
 
-    def _powers_in(self, graph: Graph | None) -> list[Any]:
+    def _powers_in(self, graph: Graph | None, first: Any) -> list[Any]:
+        """The powers of a graph's variables, beside the first one, or of eager ones."""
         if graph not in self._powers:
-            self._powers[graph] = [Variable(start, trainable=False, name=name, dtype=dtypes.float32)
-                                   for name, start in self._rule.powers.items()]
+            with nullcontext() if graph is None or first.initializer is None else _beside(first):
+                self._powers[graph] = [Variable(start, trainable=False, name=name, dtype=dtypes.float32)
+                                       for name, start in self._rule.powers.items()]
         return self._powers[graph]
 
     # ------------------------------------------------------------------ slots
@@ -163,7 +165,7 @@ class Optimizer:
             name = f'{variable.name.removesuffix(":0")}/{self._name}'
             if eager and earlier:                   # in a graph the names are unique
                 name += f'_{len(earlier)}'
-            with context.under(None) if eager else nullcontext():       # an eager slot for an eager variable
+            with context.under(None) if eager else _beside(variable):    # an eager slot for an eager variable
                 self._slots[key] = Variable(lambda: _slot_start(variable, start), trainable=False, name=name)
         return self._slots[key]
 
@@ -179,6 +181,14 @@ class Optimizer:
         """Slot variables and powers, by name."""
         variables = [*(power for powers in self._powers.values() for power in powers), *self._slots.values()]
         return sorted(variables, key=lambda variable: variable.name)
+
+
+@contextmanager
+def _beside(variable: Any) -> Iterator[None]:
+    """Place new nodes on the device of a variable of a graph: an update uses the handles of both."""
+    graph = context.get_default_graph()
+    with graph.device(None), graph.device(variable.device):
+        yield
 
 
 def _slot_start(variable: Any, start: float) -> Any:
