@@ -64,7 +64,7 @@ ALLOWED = {
     'session': f'ui.ipython ui.inspector ui.prompt ui.commands ui.views {BELOW}',
     'cli': f'session ui.ipython ui.inspector ui.prompt ui.commands ui.views {BELOW}',
     '__main__': 'cli',
-    'distributed': 'observers.record hosts hooks errors',               # the workers of a cluster
+    'distributed': 'observers.record hosts hosts.numpy.runtime hosts.numpy.graph hooks errors',     # workers of a cluster
     'demo': 'tf',                                                       # a user's program
 }
 BEFORE_THE_DOOR = {'cli', 'session', 'ui.ipython', 'ui.inspector', 'ui.prompt', 'demo'}
@@ -72,8 +72,8 @@ BEFORE_THE_DOOR = {'cli', 'session', 'ui.ipython', 'ui.inspector', 'ui.prompt', 
 SUBFOLDERS = {
     'hosts.numpy.ops': 'data autograph graphs script ragged sparse training control checks variables nn random sums strings '
                        'linalg arrays elementwise definition',
-    'hosts.numpy.runtime': 'functions control_flow traces differentiation sessions autograph plans backward eager cluster '
-                           'execution',
+    'hosts.numpy.runtime': 'tasks functions control_flow traces differentiation sessions autograph plans backward eager '
+                           'cluster execution',
     'hosts.numpy.graph': 'proto definitions types',
     'hosts.jax': 'doctor graph_ops callbacks runs programs',
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',

@@ -1,6 +1,7 @@
-"""Recording of the workers of a Dask cluster, through `distributed`, which this package alone imports.
+"""Workers of a Dask cluster, recorded or as tasks of a `ClusterSpec`. This package alone imports `distributed`.
 
-A program calls `attach` on its own thread; what a worker does is in `worker_recording`.
+A program calls `attach` on its own thread; what a worker does is in `worker_recording`. The import registers the protocol
+'dask' of servers: see `task_transport`.
 """
 from __future__ import annotations
 
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.public_function import hide_own_frames
+from pyfuncdbg.hosts.numpy.runtime.cluster import task_transport as _transports
 
 if TYPE_CHECKING:
     from pyfuncdbg.distributed.cluster_recording import ClusterRecording
+    from pyfuncdbg.hosts.numpy.runtime.cluster.task_transport import TaskTransport
 
 __all__ = ['attach']
 
@@ -40,3 +43,11 @@ def attach(client: Any, path: str | Path | None = None, *, patience: float = 30.
     """
     from pyfuncdbg.distributed.cluster_recording import ClusterRecording
     return ClusterRecording(client, path, patience, options)
+
+
+def _dask_transport() -> TaskTransport:
+    from pyfuncdbg.distributed.task_transport import DaskTransport
+    return DaskTransport()
+
+
+_transports.register_transport('dask', _dask_transport)

@@ -1,7 +1,7 @@
 """A graph as a GraphDef message, with its producer version. `Graph.as_graph_def` calls it."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
 from pyfuncdbg.hosts.numpy.graph.node_graph import NodeGraph
@@ -44,25 +44,37 @@ def graph_def(graph: NodeGraph, from_version: int | None = None, add_shapes: boo
         node.CopyFrom(op.node_def)
         if add_shapes and op.outputs:
             put_attr_value(node.attr['_output_shapes'], [tensor.shape for tensor in op.outputs])
-    functions = {function.function_def().signature.name: function for function in called_functions(graph)}
-    for name in sorted(functions):
-        definition = message.library.function.add()
-        definition.CopyFrom(functions[name].function_def())
-        if add_shapes:
-            _add_shapes(definition, functions[name].graph)
-    message.versions.CopyFrom(versions())
+    put_library(message, called_functions(graph.operations), add_shapes)
     return message
 
 
-def called_functions(graph: NodeGraph) -> Iterator[LibraryFunction]:
-    """Functions that nodes of the graph call, directly or indirectly."""
-    waiting, graph_ids = [graph], {id(graph)}
+def put_library(message: Any, functions: Iterable[LibraryFunction], add_shapes: bool = False) -> None:
+    """Complete a GraphDef by the functions that its nodes call, and by its version.
+
+    Args:
+        message: The GraphDef.
+        functions: As of `called_functions`.
+        add_shapes: As of `graph_def`.
+    """
+    by_name = {function.function_def().signature.name: function for function in functions}
+    for name in sorted(by_name):
+        definition = message.library.function.add()
+        definition.CopyFrom(by_name[name].function_def())
+        if add_shapes:
+            _add_shapes(definition, by_name[name].graph)
+    message.versions.CopyFrom(versions())
+
+
+def called_functions(nodes: Iterable[Any]) -> Iterator[LibraryFunction]:
+    """Functions that these nodes of a graph call, directly or indirectly."""
+    waiting: list[Iterable[Any]] = [nodes]
+    graph_ids: set[int] = set()
     while waiting:
-        for op in waiting.pop().operations:
+        for op in waiting.pop():
             for function in _called_by(op):
                 if id(function.graph) not in graph_ids:
                     graph_ids.add(id(function.graph))
-                    waiting.append(function.graph)
+                    waiting.append(function.graph.operations)
                     yield function
 
 

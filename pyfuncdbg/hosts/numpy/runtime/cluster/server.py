@@ -1,13 +1,13 @@
 """`tf.distribute.Server`: a task of a cluster in this process, and the registry of such tasks.
 
 A server reserves its port but answers no request: its nodes run in this process, on the thread
-of the session. Variables live on the task until the process ends.
+of the session. Variables live on the task until the process ends. With a transport, tasks are in other processes.
 """
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from pyfuncdbg.errors import InternalError, InvalidArgumentError, NotFoundError, UnavailableError, UnknownError
@@ -17,6 +17,7 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
 from pyfuncdbg.hosts.numpy.runtime.cluster.devices import get_soft_device_placement
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import LOCAL, Devices, device_for, in_order, unplaceable
+from pyfuncdbg.hosts.numpy.runtime.cluster.task_transport import schemes, transport, transport_of
 
 _SCHEME = 'grpc://'
 _tasks: dict[str, _Task] = {}
@@ -24,20 +25,35 @@ _tasks: dict[str, _Task] = {}
 _lock = new_lock()
 
 
-class _Task:
-    """One task of this process.
+class TaskState:
+    """The variables of one task of this process.
+
+    Attributes:
+        device: The task's one device.
+        variables: By (container, name).
+    """
+
+    def __init__(self, device: DeviceSpecV2) -> None:
+        self.device = device
+        self.variables: dict[Any, Any] = {}
+
+    def delete(self, containers: Collection[str]) -> None:
+        """Delete the variables in some containers."""
+        for key in [key for key in self.variables if key[0] in containers]:
+            self.variables.pop(key, None)
+
+
+class _Task(TaskState):
+    """One task of this process, with a server.
 
     Attributes:
         cluster: The server's cluster.
-        device: Its one device.
-        variables: By (container, name).
         reserved: Socket that reserves the port.
     """
 
     def __init__(self, cluster: ClusterSpec, job: str, index: int, reserved: Any) -> None:
+        super().__init__(DeviceSpecV2(job, 0, index, 'CPU', 0))
         self.cluster = cluster
-        self.device = DeviceSpecV2(job, 0, index, 'CPU', 0)
-        self.variables: dict[Any, Any] = {}
         self.reserved = reserved
 
 
@@ -48,7 +64,8 @@ class Server:
         server_or_cluster_def: A ServerDef, ClusterDef, `ClusterSpec`, or an argument for a `ClusterSpec`.
         job_name: Its job in the cluster; by default the only one.
         task_index: Its task in the job; by default the only one.
-        protocol: 'grpc'.
+        protocol: 'grpc': it is in this process. Or that of a transport, such as 'dask': its tasks are in other processes,
+            whose names the cluster has as addresses, and `start` makes all processes of the cluster its tasks.
         config: Accepted for compatibility.
         start: Whether to start it.
 
@@ -56,7 +73,8 @@ class Server:
         TypeError: It describes no cluster.
         ValueError: Job or task are ambiguous.
         InternalError: The cluster has no such task.
-        NotFoundError: `protocol` is not 'grpc'.
+        NotFoundError: There is no such protocol.
+        UnavailableError: Another process of the cluster is not there.
         UnknownError: The port is in use.
     """
 
@@ -64,23 +82,35 @@ class Server:
                  config: Any = None, start: bool = True) -> None:
         self._server_def = server_def(server_or_cluster_def, job_name, task_index, protocol)
         message = self._server_def
-        if message.protocol != 'grpc':
+        other = None if message.protocol == 'grpc' else transport(message.protocol)
+        if message.protocol != 'grpc' and other is None:
             raise NotFoundError(None, None, f'No server factory registered for the given ServerDef:\n{message}\nThe '
-                                            'available server factories are: [ GRPC_SERVER ]')
+                                            f'available server factories are: [ {", ".join(_factories("SERVER"))} ]'
+                                            f'{_hint(message.protocol)}')
         cluster = ClusterSpec(message.cluster)
         if message.job_name not in cluster.jobs:
             raise InternalError(None, None, f'Job "{message.job_name}" was not defined in cluster')
         if message.task_index not in cluster.task_indices(message.job_name):
             raise InternalError(None, None, f'Task {message.task_index} was not defined in job "{message.job_name}"')
-        host, reserved = _bind_port(cluster.task_address(message.job_name, message.task_index))
-        self._address = f'{host}:{reserved.getsockname()[1]}'
-        self._task = _Task(cluster, message.job_name, message.task_index, reserved)
-        self._task.cluster._jobs[message.job_name][message.task_index] = self._address
+        self._cluster, self._transport, self._target = cluster, other, ''
+        if other is None:
+            host, reserved = _bind_port(cluster.task_address(message.job_name, message.task_index))
+            self._address = f'{host}:{reserved.getsockname()[1]}'
+            self._task = _Task(cluster, message.job_name, message.task_index, reserved)
+            cluster._jobs[message.job_name][message.task_index] = self._address
+            self._target = _SCHEME + self._address
         if start:
             self.start()
 
     def start(self) -> None:
-        """Make it available to sessions; idempotent."""
+        """Make it available to sessions; idempotent.
+
+        Raises:
+            UnavailableError: Its process is not there.
+        """
+        if self._transport is not None:
+            self._target = self._transport.serve(self._cluster, self._server_def.job_name, self._server_def.task_index)
+            return
         with _lock:
             _tasks[self._address] = self._task
 
@@ -95,8 +125,8 @@ class Server:
 
     @property
     def target(self) -> str:
-        """The target for sessions on this server: 'grpc://localhost:2222'."""
-        return _SCHEME + self._address
+        """The target for sessions on this server: 'grpc://localhost:2222'; '' before its start in another process."""
+        return self._target
 
     @staticmethod
     def create_local_server(config: Any = None, start: bool = True) -> Server:
@@ -162,21 +192,24 @@ def _bind_port(address: str) -> tuple[str, Any]:
 
 
 # ---------------------------------------------------------------- sessions on servers
-class Resources(dict[Any, Any]):
-    """Resources of a session on a server. Variables are shared on their task, other resources belong to the session.
+class TaskVariables(dict[Any, Any]):
+    """Resources of a session on tasks of this process. Variables are shared on their task, other resources belong to the
+    session.
 
     Args:
-        target: Target of the server.
+        tasks: The tasks by device.
+        home: The device of variables that have none.
         own_resources: The session's resources so far.
 
     Attributes:
-        devices: The devices of the server's cluster in this process; home is its own.
+        devices: The devices of the tasks.
     """
 
-    def __init__(self, target: str, own_resources: Mapping[Any, Any]) -> None:
+    def __init__(self, tasks: Mapping[DeviceSpecV2, TaskState], home: DeviceSpecV2,
+                 own_resources: Mapping[Any, Any]) -> None:
         super().__init__(own_resources)
-        self._by_device = _cluster_of(target)
-        self._home = _find_server(target).device
+        self._by_device = tasks
+        self._home = home
         self.devices = self._devices()
 
     def _devices(self) -> Devices:
@@ -212,6 +245,19 @@ class Resources(dict[Any, Any]):
         return [*super().values(), *(value for task in self._by_device.values() for value in task.variables.values())]
 
 
+def resources(target: str, own_resources: Mapping[Any, Any]) -> TaskVariables:
+    """The resources of a session on a server of this process.
+
+    Args:
+        target: Target of the server.
+        own_resources: The session's resources so far.
+
+    Raises:
+        UnavailableError: The server is not in this process.
+    """
+    return TaskVariables(_cluster_of(target), _find_server(target).device, own_resources)
+
+
 def check_function(ops: Iterable[Operation]) -> None:
     """Check that the device of each node of a function is available, in the program or on a server of this process.
 
@@ -229,10 +275,16 @@ def check_target(target: str) -> None:
 
     Raises:
         NotFoundError: It is no server's target.
+        InvalidArgumentError: It names none.
     """
+    other = transport_of(target)
+    if other is not None:
+        other.check(target)
+        return
     if not target.startswith(_SCHEME):
         raise NotFoundError(None, None, f'No session factory registered for the given session options: {{target: "{target}" '
-                                        'config: } Registered factories are {GRPC_SESSION, DIRECT_SESSION}.')
+                                        f'config: }} Registered factories are {{{", ".join(_factories("SESSION"))}, '
+                                        f'DIRECT_SESSION}}.{_hint(target.partition("://")[0])}')
     place = target.removeprefix(_SCHEME)
     if not re.fullmatch(r'[^:]+:\d+', place):
         raise InvalidArgumentError(None, None, f'Could not interpret "{place}" as a host-port pair.')
@@ -269,7 +321,19 @@ def reset(target: str, containers: Any = None) -> None:
     if not target:
         return
     check_target(target)
-    names = {name.decode() if isinstance(name, bytes) else name for name in containers or ('',)}
+    names = frozenset(name.decode() if isinstance(name, bytes) else name for name in containers or ('',))
+    other = transport_of(target)
+    if other is not None:
+        other.reset(target, names)
+        return
     for task in _cluster_of(target).values():
-        for key in [key for key in task.variables if key[0] in names]:
-            task.variables.pop(key, None)
+        task.delete(names)
+
+
+def _factories(kind: str) -> list[str]:
+    """TensorFlow's names of what there is for each protocol."""
+    return [f'{scheme.upper()}_{kind}' for scheme in ('grpc', *schemes())]
+
+
+def _hint(protocol: str) -> str:
+    return ' `import pyfuncdbg.distributed` registers that of Dask.' if protocol == 'dask' else ''

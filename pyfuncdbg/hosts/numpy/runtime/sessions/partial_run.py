@@ -5,8 +5,9 @@ for later steps are kept. Each step is a run for hooks. On the caller's thread.
 """
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any, Protocol, cast
 
@@ -30,6 +31,7 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compile_plan,
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import copy_feed, copy_value
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0
+from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import RunSettings
 
 _SITES = {name: CallSite(name, name, 'run', host, traits=Traits(fed_run=True))
           for name in ('Session.partial_run_setup', 'Session.partial_run')}
@@ -46,6 +48,15 @@ class UsedSession(Protocol):
     _closed: bool
     _graph: Graph
     _resources: dict[Any, Any]
+    _pools: Any
+
+
+def _runner(session: UsedSession, plan: CompiledPlan, execution: Execution) -> Callable[[Sequence[Any]], Any] | None:
+    """The runner of a plan, where its nodes run in other processes: pools of threads have no part in a partial run."""
+    pools = session._pools
+    if pools is None or not pools.elsewhere:
+        return None
+    return functools.partial(pools.runner(plan, RunSettings(), None), execution)
 
 
 def _usable(session: UsedSession) -> Graph:
@@ -159,13 +170,14 @@ class PartialRun:
             del self.values[tensor]
 
 
-    def run_rest(self, ops: Sequence[Operation], execution: Execution) -> None:
+    def run_rest(self, session: UsedSession, ops: Sequence[Operation], execution: Execution) -> None:
         """Run ops that no fetch of this step needs; an error of theirs is raised by the next step."""
         if not ops:
             return
         plan, available = self.plan(ops, ())
         try:
-            self.store_results(ops, plan, run_plan(plan, execution, [self.values[t] for t in available], session_error))
+            self.store_results(ops, plan, run_plan(plan, execution, [self.values[t] for t in available], session_error,
+                                                   _runner(session, plan, execution)))
         except OpError as error:
             self.error = error
 
@@ -253,10 +265,11 @@ class PartialRuns:
         def whole(*values: Any) -> list[Any]:
             partial.values.update(zip(fed, values, strict=True))     # a hook may have changed them
             values_by_tensor.update((t, partial.values[t]) for t in tensors if t in partial.values)
-            results = run_plan(plan, execution, [partial.values[t] for t in available], session_error)
+            results = run_plan(plan, execution, [partial.values[t] for t in available], session_error,
+                               _runner(session, plan, execution))
             partial.store_results(first, plan, results)
             values_by_tensor.update(zip(plan.fetches, results, strict=True))
-            partial.run_rest(rest, execution)
+            partial.run_rest(session, rest, execution)
             return [copy_value(values_by_tensor[t]) if t in partial.values else values_by_tensor[t] for t in tensors]
 
         numpy_errstate.state.set(numpy_errstate.IGNORE)

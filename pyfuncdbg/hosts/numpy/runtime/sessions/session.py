@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import CancelledError, InvalidArgumentError
 from pyfuncdbg.hooks.call import CallSite, Run, RunForm
@@ -27,6 +27,7 @@ from pyfuncdbg.hosts.numpy.graph.thread_state import DefaultScope
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean, string
 from pyfuncdbg.hosts.numpy.runtime.cluster import devices, server
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, placement
+from pyfuncdbg.hosts.numpy.runtime.cluster.task_transport import transport_of
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
@@ -39,7 +40,10 @@ from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, Pack, bytes
 from pyfuncdbg.hosts.numpy.runtime.sessions.partial_run import PartialRuns
 from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import Pools, Runner, run_settings, session_options
 
-_RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host, traits=Traits(fed_run=True))
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.runtime.sessions.task_runs import TaskRuns
+
+RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host, traits=Traits(fed_run=True))
 _PLANS_KEPT = 256
 _LOCAL_DEVICES = Devices()
 
@@ -81,7 +85,7 @@ class BaseSession:
     """Base session: runs operations and evaluates tensors of one graph. It has the values of variables.
 
     Args:
-        target: '' for this process, or the target of a server in it.
+        target: '' for this process, or the target of a server.
         graph: The graph; by default the current default graph.
         config: A ConfigProto. With `inter_op_parallelism_threads=n` up to n Python functions of a run overlap.
 
@@ -112,7 +116,8 @@ class BaseSession:
         self._lock = new_lock()
         self._partial = PartialRuns()
         # One test for a run without any of these.
-        self._pools = Pools(self._options) if self._options.timeout or max(self._options.threads) > 1 else None
+        self._pools: Pools | TaskRuns | None = (
+            Pools(self._options) if self._options.timeout or max(self._options.threads) > 1 else None)
 
     # ------------------------------------------------------------------ running
     @mark_unwrapped
@@ -181,7 +186,7 @@ class BaseSession:
             if hooks.run and not hooks.is_ignored(entry.form):
                 def whole(*fed: Any) -> tuple[Any, ...]:
                     return run_plan(plan, execution, fed, session_error, pooled)
-                return tuple(invoke(_RUN_SITE, whole, run, values))
+                return tuple(invoke(RUN_SITE, whole, run, values))
             return run_plan(plan, execution, values, session_error, pooled)
         finally:
             run.control = None
@@ -242,10 +247,9 @@ class BaseSession:
 
         Raises:
             InvalidArgumentError: One is not.
-            UnavailableError: The session's server is not in this process.
+            UnavailableError: The session's server is not there.
         """
-        if self._target and type(self._resources) is dict:
-            self._resources = server.Resources(self._target, self._resources)
+        self._connect()
         if self._placed != self._graph.version:
             log = bool(getattr(self._config, 'log_device_placement', False)) or devices.get_log_device_placement()
             ops = [op for op in self._graph.operations if log or op.device]
@@ -254,6 +258,23 @@ class BaseSession:
                 print(*[f'{op.name}: ({op.type}): {device.to_string()}' for op, device in placed.items()
                         if op.version > self._placed], sep='\n', flush=True)
             self._placed = self._graph.version
+
+    def _connect(self) -> None:
+        """Connect to the server of the target, if there is one and that is not done.
+
+        Raises:
+            UnavailableError: It is not there.
+        """
+        if not self._target or type(self._resources) is not dict:
+            return
+        transport = transport_of(self._target)
+        if transport is None:
+            self._resources = server.resources(self._target, self._resources)
+            return
+        from pyfuncdbg.hosts.numpy.runtime.sessions.task_runs import TaskRuns  # loads the protobuf library
+        soft = bool(getattr(self._config, 'allow_soft_placement', False))
+        self._pools = runs = TaskRuns(transport.connect(self._target), soft)
+        self._resources = runs.resources
 
     def _devices(self) -> Devices:
         return getattr(self._resources, 'devices', _LOCAL_DEVICES)
@@ -294,6 +315,7 @@ class BaseSession:
         Raises:
             InvalidArgumentError: There is nothing to run, or a tensor is fed twice, or fed and fetched.
         """
+        self._connect()
         return self._partial.setup(self, fetches, feeds)
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
@@ -333,13 +355,12 @@ class BaseSession:
         """The available devices: one CPU per task.
 
         Raises:
-            UnavailableError: The session's server is not in this process.
+            UnavailableError: The session's server is not there.
             CancelledError: The session is closed.
         """
         if self._closed:
             raise CancelledError(None, None, 'Session has been closed.')
-        if self._target and type(self._resources) is dict:
-            self._resources = server.Resources(self._target, self._resources)
+        self._connect()
         return [devices.DeviceAttributes(name) for name in self._devices().names()]
 
     @staticmethod
@@ -348,7 +369,7 @@ class BaseSession:
 
         Raises:
             NotFoundError: It is no server's target.
-            UnavailableError: The server is not in this process.
+            UnavailableError: The server is not there.
         """
         server.reset(target, containers)
 

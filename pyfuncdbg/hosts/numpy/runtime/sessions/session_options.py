@@ -88,7 +88,13 @@ Runner = Callable[[Execution, Sequence[Any]], tuple[Any, ...]]
 
 
 class Pools:
-    """The thread pools of a session, created on demand."""
+    """The thread pools of a session, created on demand.
+
+    Attributes:
+        elsewhere: Whether nodes run in other processes.
+    """
+
+    elsewhere = False
 
     def __init__(self, options: SessionOptions) -> None:
         self._options = options

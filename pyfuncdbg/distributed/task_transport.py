@@ -1,0 +1,336 @@
+"""Sessions on the tasks of a Dask cluster: servers, targets and steps, by the program's own client.
+
+On the program's thread; what waits for workers on the event loop of the client.
+"""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyfuncdbg.distributed.task_plugin import NAME, task_plugin
+from pyfuncdbg.distributed.task_request import TaskGoneError, ask_task, serialized
+from pyfuncdbg.distributed.task_server import restarted
+from pyfuncdbg.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+    nearest,
+)
+from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2
+from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
+from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices
+
+SCHEME = 'dask'
+_CLUSTER = 'pyfuncdbg cluster'
+"""Metadata of the scheduler: the cluster whose tasks the workers are, for clients in other processes."""
+_SETTLING = 2.0
+"""Seconds in which other tasks may still say how a failed step has failed on them."""
+_CLOSING = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Peer:
+    """A task.
+
+    Attributes:
+        device: Its device.
+        address: Of its worker.
+        incarnation: Differs after a restart.
+        space: Of its process.
+    """
+
+    device: DeviceSpecV2
+    address: str
+    incarnation: str
+    space: str
+
+
+class DaskTransport:
+    """The tasks of Dask clusters: a target is 'dask://SCHEDULER/JOB/INDEX'."""
+
+    def serve(self, cluster: ClusterSpec, job: str, index: int) -> str:
+        """As of `TaskTransport`; the cluster's addresses are names or addresses of workers."""
+        client = _client()
+        names: dict[str, dict[str, str]] = {
+            name: {str(number): _text(cluster.task_address(name, number)) for number in cluster.task_indices(name)}
+            for name in cluster.jobs}
+
+        async def serve() -> None:
+            await client.register_plugin(task_plugin(), name=NAME)
+            workers = await _workers(client)
+            for tasks in names.values():        # a worker that is restarted has another address, and the same name
+                tasks.update({number: workers.get(place, place) for number, place in tasks.items()})
+            await client.set_metadata([_CLUSTER], names)
+            await _peers(client, names)
+        client.sync(serve)
+        return f'{SCHEME}://{_place(client)}/{job}/{index}'
+
+    def check(self, target: str) -> None:
+        """As of `TaskTransport`."""
+        _parts(target)
+
+    def connect(self, target: str) -> DaskConnection:
+        """As of `TaskTransport`."""
+        place, job, index = _parts(target)
+        client = _client(place)
+        names = client.sync(_cluster, client)
+        if str(index) not in names.get(job, {}):
+            known = [f'{SCHEME}://{place}/{name}/{number}' for name, tasks in names.items() for number in tasks]
+            raise UnavailableError(None, None, f'no server is at {target}.{nearest(target, known)} A server is made by '
+                                               f"tf.distribute.Server(cluster, job, index, protocol='{SCHEME}')")
+        peers = client.sync(_peers, client, names)
+        home = next(peer.device for peer in peers if peer.device.job == job and peer.device.task == index)
+        return DaskConnection(client, peers, home, names)
+
+    def reset(self, target: str, containers: frozenset[str]) -> None:
+        """As of `TaskTransport`."""
+        connection = self.connect(target)
+        connection.ask_all('reset', {'containers': sorted(containers)})
+
+
+class DaskConnection:
+    """The connection of one session to the tasks of a Dask cluster.
+
+    Args:
+        client: The program's client.
+        peers: The tasks.
+        home: Device of the target.
+        names: Workers by job and task.
+    """
+
+    def __init__(self, client: Any, peers: Sequence[_Peer], home: DeviceSpecV2,
+                 names: Mapping[str, Mapping[str, str]]) -> None:
+        self._client = client
+        self._peers = peers
+        self._names = names
+        self._session = uuid.uuid4().hex
+        self._running: set[asyncio.Future[Any]] = set()     # touched on the event loop only
+        self._lost: set[int] = set()            # tasks that were gone when they were asked last
+        self.devices = Devices(tuple(peer.device for peer in peers), home)
+
+    def address_space(self, task: int) -> str:
+        """As of `TaskConnection`."""
+        return self._peers[task].space
+
+    def run(self, requests: Mapping[int, Mapping[str, Any]], timeout: float | None) -> Mapping[int, Mapping[str, Any]]:
+        """As of `TaskConnection`."""
+        if self._client.status in ('closing', 'closed'):
+            raise UnavailableError(None, None, 'the Dask client of this session is closed: make a session on a new one')
+        try:
+            answers: Mapping[int, Mapping[str, Any]] = self._client.sync(self._run, requests, timeout)
+        except OpError as error:
+            error.located = True                # it is no node's
+            raise
+        return answers
+
+    async def _run(self, requests: Mapping[int, Mapping[str, Any]],
+                   timeout: float | None) -> Mapping[int, Mapping[str, Any]]:
+        for task in self._lost & requests.keys():
+            await self._find_again(task)
+        loop, step = asyncio.get_running_loop(), uuid.uuid4().hex
+        closed = loop.create_future()
+        self._running.add(closed)
+        waiting: dict[asyncio.Future[Mapping[str, Any]], int] = {
+            asyncio.ensure_future(self._ask_run(step, task, requests, timeout)): task
+            for task in requests}
+        answers: dict[int, Mapping[str, Any]] = {}
+        end, failed = None if timeout is None else loop.time() + timeout, False
+        try:
+            while waiting:
+                left = None if end is None else max(0.0, end - loop.time())
+                futures: set[asyncio.Future[Any]] = {*waiting, closed}
+                done, _ = await asyncio.wait(futures, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                if closed in done:
+                    raise CancelledError(None, None, ('Graph execution error:\n\nStep was cancelled by an explicit call to '
+                                                      '`Session::Close()`.'))
+                if not done and failed:         # a task that does not hear that the step is over
+                    break
+                if not done:
+                    raise DeadlineExceededError(None, None, 'Graph execution error:\n\nDeadline Exceeded')
+                answers.update((waiting.pop(future), future.result()) for future in done)
+                if not failed and any('error' in answer for answer in answers.values()):
+                    failed, end = True, loop.time() + _SETTLING
+                    self._abort(step, waiting.values())
+            return answers
+        finally:                                # also where Ctrl-C cancels it
+            self._running.discard(closed)
+            for future in waiting:
+                future.cancel()
+            if waiting and not failed:
+                self._abort(step, waiting.values())
+
+    async def _ask_run(self, step: str, task: int, requests: Mapping[int, Mapping[str, Any]],
+                       timeout: float | None) -> Mapping[str, Any]:
+        """The answer of one task."""
+        request = requests[task]
+        peers = {str(other): [self._peers[other].address, self._peers[other].device.to_string()] for other in requests}
+        peer = self._peers[task]
+        arguments = {**request, 'values': serialized(request['values']), 'step': step, 'session': self._session,
+                     'incarnation': peer.incarnation, 'timeout': timeout, 'peers': peers, 'number': task}
+        try:
+            answer: Mapping[str, Any] = await _ask_device(self._client, peer, 'run', arguments)
+        except TaskGoneError as error:
+            self._lost.add(task)
+            raise _gone(peer, error) from error
+        return answer
+
+    def _abort(self, step: str, tasks: Iterable[int]) -> None:
+        """End a step on some tasks; nobody waits for it."""
+        for task in list(tasks):
+            future = asyncio.ensure_future(_ask_device(self._client, self._peers[task], 'abort', {'step': step}))
+            _ending.add(future)
+            future.add_done_callback(_forget)
+
+    async def _find_again(self, task: int) -> None:
+        """Look for a task that was gone.
+
+        Raises:
+            UnavailableError: It still is.
+            AbortedError: Another one is in its place, without what this session had there.
+        """
+        device = self._peers[task].device
+        job, index = str(device.job), str(device.task)
+        (now,) = await _peers(self._client, {job: {index: self._names[job][index]}})
+        if now.incarnation != self._peers[task].incarnation:
+            raise restarted(now.device.to_string())
+        self._lost.discard(task)
+
+    # ------------------------------------------------------------------ end
+    def ask_all(self, action: str, arguments: Mapping[str, Any]) -> None:
+        """Ask all tasks; those that are gone have nothing to do.
+
+        Raises:
+            UnavailableError: A task is gone.
+        """
+        async def ask() -> None:
+            for peer, answer in zip(self._peers, await asyncio.gather(
+                    *[_ask_device(self._client, peer, action, arguments) for peer in self._peers],
+                    return_exceptions=True), strict=True):
+                if isinstance(answer, TaskGoneError):
+                    raise _gone(peer, answer)
+                if isinstance(answer, BaseException):
+                    raise answer
+        self._client.sync(ask)
+
+    def close(self) -> None:
+        """As of `TaskConnection`."""
+        async def close() -> None:
+            for future in self._running:
+                if not future.done():
+                    future.set_result(None)
+            await asyncio.wait_for(asyncio.gather(
+                *[_ask_device(self._client, peer, 'close', {'session': self._session}) for peer in self._peers],
+                return_exceptions=True), _CLOSING)
+        with contextlib.suppress(Exception):    # the client or the cluster is closed already: what it had there is gone
+            self._client.sync(close)
+
+
+_ending: set[asyncio.Future[Any]] = set()
+"""Requests whose answer nobody awaits."""
+
+
+def _forget(future: asyncio.Future[Any]) -> None:
+    _ending.discard(future)
+    if not future.cancelled():
+        future.exception()                      # a task that is gone: asyncio would report it
+
+
+async def _ask_device(client: Any, peer: _Peer, action: str, arguments: Mapping[str, Any]) -> Any:
+    return await ask_task(client.rpc, peer.address, action, {**arguments, 'device': peer.device.to_string()})
+
+
+def _gone(peer: _Peer, error: Exception) -> UnavailableError:
+    return UnavailableError(None, None, f'Graph execution error:\n\nTask {peer.device.to_string()} at {peer.address} is '
+                                        f'gone: {error}')
+
+
+# ---------------------------------------------------------------- clusters
+async def _cluster(client: Any) -> Mapping[str, Mapping[str, str]]:
+    """The cluster whose tasks the workers are, as a server was asked for it last."""
+    names: Mapping[str, Mapping[str, str]] = await client.get_metadata([_CLUSTER], default={})
+    return names
+
+
+async def _workers(client: Any) -> dict[str, str]:
+    """The names of the workers, by address. One that cannot be a task has its address for a name."""
+    addresses = list(await client.nthreads())
+    answers = await asyncio.gather(*[ask_task(client.rpc, address, 'name', {}) for address in addresses],
+                                   return_exceptions=True)
+    return {address: answer['name'] if isinstance(answer, Mapping) else address
+            for address, answer in zip(addresses, answers, strict=True)}
+
+
+async def _peers(client: Any, names: Mapping[str, Mapping[str, str]]) -> list[_Peer]:
+    """The tasks of a cluster, ready for sessions.
+
+    Raises:
+        UnavailableError: One is not there, or cannot be a task.
+    """
+    workers = await _workers(client)
+    addresses = {**{name: address for address, name in workers.items()}, **{address: address for address in workers}}
+    peers = []
+    for job, tasks in sorted(names.items()):
+        for index, place in sorted(tasks.items(), key=lambda task: int(task[0])):
+            device = DeviceSpecV2(job, 0, int(index), 'CPU', 0)
+            if place not in addresses:
+                known = ', '.join(sorted(map(repr, workers.values())))
+                raise UnavailableError(None, None, (
+                    f'task /job:{job}/task:{index} is not there: the Dask cluster has no worker {place!r}. Its workers: '
+                    f'{known or "none"}.{nearest(place, addresses)} Give names of workers as addresses of the ClusterSpec'))
+            peer = _Peer(device, addresses[place], '', '')
+            try:
+                answer = await _ask_device(client, peer, 'open', {})
+            except TaskGoneError as error:
+                raise _gone(peer, error) from error
+            peers.append(replace(peer, incarnation=answer['incarnation'], space=answer['space']))
+    return peers
+
+
+def _client(place: str = '') -> Any:
+    """The program's client, of the scheduler at this place.
+
+    Raises:
+        UnavailableError: There is none.
+    """
+    distributed: Any = importlib.import_module('distributed')
+    try:
+        client = distributed.default_client()
+    except ValueError:
+        raise UnavailableError(None, None, 'this process has no Dask client: make one before, as distributed.Client('
+                                           f'{place or "ADDRESS"!r}) is one') from None
+    if client.asynchronous:
+        raise UnavailableError(None, None, 'sessions wait for their tasks: they need a client of Dask that is not '
+                                           'asynchronous, and not on the thread of its event loop')
+    if place and _place(client) != place:
+        raise UnavailableError(None, None, f'the Dask client of this process is one of the scheduler at {_place(client)}, '
+                                           f'not at {place}: make one of that, as distributed.Client({place!r})')
+    return client
+
+
+def _place(client: Any) -> str:
+    """The address of a client's scheduler, without the protocol."""
+    return str(client.scheduler.address).partition('://')[2]
+
+
+def _parts(target: str) -> tuple[str, str, int]:
+    """Scheduler, job and index of a target.
+
+    Raises:
+        InvalidArgumentError: It is none.
+    """
+    place, job, index = ['', '', *target.removeprefix(f'{SCHEME}://').rsplit('/', 2)][-3:]
+    if not place or not job or not index.isdecimal():
+        raise InvalidArgumentError(None, None, f'Could not interpret "{target}" as the target of a server: expected '
+                                               f'"{SCHEME}://SCHEDULER/JOB/INDEX", as "{SCHEME}://127.0.0.1:8786/worker/0"')
+    return place, job, int(index)
+
+
+def _text(address: Any) -> str:
+    return address.decode() if isinstance(address, bytes) else str(address)

@@ -1,0 +1,167 @@
+"""Messages between a session and its tasks: the piece of a graph that a task runs, and tensors. Plain data, never code.
+
+Sessions write them, `tasks` reads them; any thread.
+"""
+from __future__ import annotations
+
+import os
+import uuid
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Tensors that a piece gets from another task.
+
+    Attributes:
+        task: Index of the other task.
+        level: Of the stage there after which they are available.
+        before: Level of the first stage here that needs them.
+    """
+
+    task: int
+    level: int
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Nodes of a piece that run without waiting for another task.
+
+    Attributes:
+        level: Its number in the order of stages; a stage waits for lower levels only.
+        nodes: Names of its nodes, in order of execution.
+        feeds: Tensors that it gets: fed, received or of earlier stages, by name.
+        outputs: Tensors that are needed after it.
+        sends: For each task that waits for it: its index, and the tensors that it gets.
+    """
+
+    level: int
+    nodes: tuple[str, ...]
+    feeds: tuple[str, ...]
+    outputs: tuple[str, ...]
+    sends: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The part of a graph that one task runs.
+
+    Attributes:
+        graph: Its nodes as a GraphDef, serialized.
+        arguments: The node that represents each tensor from elsewhere, by the tensor's name.
+        stages: In order.
+        arrivals: What comes from other tasks.
+        results: Tensors that the session gets, by name.
+    """
+
+    graph: bytes
+    arguments: Mapping[str, str]
+    stages: tuple[Stage, ...]
+    arrivals: tuple[Arrival, ...]
+    results: tuple[str, ...]
+
+    def to_data(self) -> dict[str, Any]:
+        """The piece as plain data."""
+        return {'graph': self.graph, 'arguments': dict(self.arguments), 'results': list(self.results),
+                'stages': [[s.level, list(s.nodes), list(s.feeds), list(s.outputs),
+                            [[t, list(names)] for t, names in s.sends]] for s in self.stages],
+                'arrivals': [[a.task, a.level, a.before] for a in self.arrivals]}
+
+
+def piece_of(data: Mapping[str, Any]) -> Piece:
+    """The piece of `Piece.to_data`."""
+    stages = tuple(Stage(level, tuple(nodes), tuple(feeds), tuple(outputs), tuple((t, tuple(names)) for t, names in sends))
+                   for level, nodes, feeds, outputs, sends in data['stages'])
+    return Piece(bytes(data['graph']), dict(data['arguments']), stages, tuple(Arrival(*entry) for entry in data['arrivals']),
+                 tuple(data['results']))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHandle:
+    """Reference to a value that exists in the process of a task only, such as the handle of a variable.
+
+    Attributes:
+        task: Index of the task.
+        key: The task's key of the value.
+    """
+
+    task: int
+    key: str
+
+
+def pack_tensor(value: Any) -> Any:
+    """A tensor's value for a message: an array of numbers as it is; else the bytes of a TensorProto, of strings, say.
+
+    Raises:
+        InvalidArgumentError: It exists in this process only: a handle, a list of tensors.
+    """
+    if isinstance(value, TaskHandle):
+        return {'key': value.key}
+    if not isinstance(value, np.ndarray | np.generic):
+        raise InvalidArgumentError(None, None, f'a value of type {type(value).__name__} exists in the process of its task '
+                                               'only, and cannot be sent to another one')
+    array = np.asarray(value)
+    if array.dtype.isbuiltin == 1 and not array.dtype.hasobject:
+        return array if array.flags.c_contiguous else array.copy(order='C')
+    from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import tensor_proto  # loads the protobuf library
+    return bytes(tensor_proto(array).SerializeToString())
+
+
+def unpack_tensor(data: Any) -> Any:
+    """The value of `pack_tensor`: an array that may be read-only, a scalar at rank 0."""
+    if isinstance(data, bytes):
+        from pyfuncdbg.hosts.numpy.graph.proto.messages import TensorProto
+        from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import make_ndarray
+        array = np.array(make_ndarray(TensorProto.FromString(data)))
+    else:
+        array = data
+    return array if array.ndim or array.dtype.hasobject else array[()]
+
+
+def pack_tensors(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Some of the values, by name, for a message.
+
+    Raises:
+        InvalidArgumentError: One exists in this process only.
+    """
+    return {name: pack_tensor(values[name]) for name in names}
+
+
+_space = ['', 0]
+
+
+def address_space() -> str:
+    """The id of this process, which no other has: that of a parent is not that of its forked child."""
+    if _space[1] != os.getpid():
+        _space[:] = [uuid.uuid4().hex, os.getpid()]
+    return str(_space[0])
+
+
+_exceptions: OrderedDict[str, BaseException] = OrderedDict()
+_MOST_EXCEPTIONS = 100
+
+
+def keep_exception(error: BaseException) -> str:
+    """Keep an exception for a session of this process.
+
+    Returns:
+        The key by which `kept_exception` finds it.
+    """
+    key = f'{address_space()}/{uuid.uuid4().hex}'
+    _exceptions[key] = error
+    while len(_exceptions) > _MOST_EXCEPTIONS:
+        _exceptions.popitem(last=False)
+    return key
+
+
+def kept_exception(key: str) -> BaseException | None:
+    """Take an exception, if its task is in this process."""
+    return _exceptions.pop(key, None)

@@ -1,0 +1,352 @@
+"""Sessions on tasks that are the workers of a real Dask cluster of processes: what runs where, and that nothing differs."""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import pyfuncdbg
+import pyfuncdbg.tf as tf
+
+# The folder of these tests would do as `distributed` itself.
+pytest.importorskip('distributed.client', reason="needs distributed: pip install '.[test]'")
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+v1 = tf.compat.v1
+PS, FIRST, SECOND = '/job:ps/task:0', '/job:worker/task:0', '/job:worker/task:1'
+TASKS = (None, PS, FIRST, SECOND)
+
+
+@pytest.fixture(scope='module')
+def client() -> Iterator[Any]:
+    """Two workers in processes of their own."""
+    from distributed import Client, LocalCluster
+    pyfuncdbg.distributed  # noqa: B018  registers the protocol
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('PYTHONPATH', os.pathsep.join([str(HERE), os.environ.get('PYTHONPATH', '')]))
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=':0') as cluster, Client(cluster) as client:
+            yield client
+
+
+@pytest.fixture(scope='module')
+def target(client: Any) -> str:
+    """A server of three tasks, two of them on one worker."""
+    return serve()
+
+
+def serve() -> str:
+    """Make them the tasks of the Dask cluster, which has one `ClusterSpec` at a time; a target."""
+    spec = tf.train.ClusterSpec({'worker': ['0', '1'], 'ps': ['0']})
+    return str(tf.distribute.Server(spec, 'worker', 0, protocol='dask').target)
+
+
+@pytest.fixture
+def session(target: str) -> Iterator[Any]:
+    """A session on a new graph; variables end with it."""
+    with v1.Graph().as_default(), v1.Session(target) as session:
+        yield session
+    v1.Session.reset(target)
+
+
+def pids(client: Any) -> dict[str, int]:
+    """The process of each worker, by name."""
+    return {str(info['name']): client.run(os.getpid, workers=[address])[address]
+            for address, info in client.scheduler_info()['workers'].items()}
+
+
+def test_nodes_run_on_their_tasks(client: Any, session: Any) -> None:
+    where = []
+    for task in (FIRST, SECOND, PS):
+        with tf.device(task):
+            where.append(tf.numpy_function(os.getpid, [], tf.int64, serialize=True))
+    where.append(tf.numpy_function(os.getpid, [], tf.int64, serialize=True))      # on the task of the session
+    known = pids(client)
+    assert session.run(where) == [known['0'], known['1'], known['0'], known['0']]
+    assert [device.name for device in session.list_devices()] == [
+        f'{name}/device:CPU:0' for name in ('/job:ps/replica:0/task:0', '/job:worker/replica:0/task:0',
+                                            '/job:worker/replica:0/task:1')]
+
+
+def test_variables_live_on_their_task_and_sessions_share_them(target: str, session: Any) -> None:
+    with tf.device(SECOND):
+        v = v1.get_variable('v', initializer=1., use_resource=True)
+    with tf.device(PS), session.graph.container('box'):
+        w = v1.get_variable('w', initializer=[1., 2.], use_resource=True)
+    with tf.device(FIRST):                      # an update runs where its variable is
+        add, both = v.assign_add(tf.reduce_sum(w)), v * w
+    session.run(v1.global_variables_initializer())
+    session.run(add)
+    assert session.run(both).tolist() == [4., 8.]
+    with v1.Session(target.replace('worker/0', 'ps/0'), graph=session.graph) as other:
+        assert other.run(add) == 7. and other.run(v) == 7.
+    v1.Session.reset(target, ['box'])
+    assert session.run(v) == 7.
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        session.run(w)
+
+
+def test_values_of_each_kind_cross(session: Any) -> None:
+    feeds: dict[str, Any] = {
+        'float32': np.float32(1.5), 'int64': np.arange(6).reshape(2, 3), 'bool': np.array([True, False]),
+        'complex64': np.array([1 + 2j], np.complex64), 'string': np.array([[b'a', b'\xff\0'], [b'', b'd']], object),
+        'bfloat16': np.array([1, 2, 3], tf.bfloat16.as_numpy_dtype), 'float64': np.zeros((0, 3))}
+    fetches, values = [], {}
+    for kind, value in feeds.items():
+        fed = v1.placeholder(kind)
+        values[fed] = value
+        with tf.device(FIRST):
+            one = tf.stack([fed, fed])
+        with tf.device(SECOND):
+            fetches.append(tf.stack([one, one])[0, 1])
+    for value, got in zip(feeds.values(), session.run(fetches, values), strict=True):
+        assert (got.dtype, got.shape, got.tolist()) == (value.dtype, value.shape, value.tolist())
+        assert not getattr(got, 'ndim', 0) or got.flags.writeable
+    session.run(fetches[1], {list(values)[1]: np.ones(1 << 20, np.int64).reshape(4, -1)})
+
+
+# ---------------------------------------------------------------- the same as in one process
+def _strings(x: Any) -> Any:
+    return tf.strings.to_number(tf.strings.as_string(x, precision=4))
+
+
+def _parts(x: Any) -> Any:
+    first, _, last = tf.split(x, 3)
+    return tf.concat([last, first, last], 0)
+
+
+def _loop(x: Any) -> Any:
+    return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.tanh(y) + 1.), [tf.constant(0), x])[1]
+
+
+def _waits(x: Any, y: Any, v: Any) -> Any:
+    with tf.control_dependencies([v.assign_sub(y)]):
+        return tf.identity(x)
+
+
+OPS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda x, y, v: x + y, lambda x, y, v: x * y - 1., lambda x, y, v: tf.sin(x), lambda x, y, v: v.assign_add(x),
+    lambda x, y, v: v.read_value() + y, lambda x, y, v: v1.random_uniform([3], seed=5) * x, lambda x, y, v: _strings(x),
+    lambda x, y, v: _parts(x), lambda x, y, v: tf.cond(tf.reduce_sum(x) > 0, lambda: y + 1., lambda: x * 2.),
+    lambda x, y, v: _loop(x), _waits, lambda x, y, v: tf.cast(tf.cast(x, tf.bfloat16), tf.float32),
+    lambda x, y, v: tf.reduce_sum(tf.unique(x)[0]) + x, lambda x, y, v: tf.constant([1., 2., 3.]),
+    lambda x, y, v: tf.linalg.matvec(tf.tensordot(x, y, 0), x), lambda x, y, v: v1.random_normal([3]) + x]
+
+
+def program(steps: list[tuple[int, int, int, int]], placed: bool) -> tuple[Any, list[Any], Any]:
+    """A graph of these nodes: number of the op, of its inputs, and of its task."""
+    def on(task: int) -> Any:
+        return tf.device(TASKS[task]) if placed else nullcontext()
+    v1.set_random_seed(3)
+    fed = v1.placeholder(tf.float32, [3], name='fed')
+    with on(1):
+        one = v1.get_variable('one', initializer=[1., 2., 3.], use_resource=True)
+    with on(3):
+        two = v1.get_variable('two', initializer=[-1., .5, 0.], use_resource=True)
+    tensors = [fed]
+    for op, first, second, task in steps:
+        with on(task):
+            tensors.append(OPS[op](tensors[first % len(tensors)], tensors[second % len(tensors)], (one, two)[second % 2]))
+    return fed, [*tensors, one, two], v1.global_variables_initializer()
+
+
+def results(target: str, steps: list[tuple[int, int, int, int]]) -> list[Any]:
+    """Bit for bit what some runs give."""
+    with v1.Graph().as_default():
+        fed, tensors, start = program(steps, bool(target))
+        found = []
+        with v1.Session(target) as session:
+            session.run(start)
+            for number, fetches in enumerate([tensors, tensors, tensors[-3:], tensors[1]]):
+                values = session.run(fetches, {fed: np.float32([.1, -.2, .3]) * (number + 1)})
+                found += [(type(value), value.dtype, value.shape, value.tobytes())
+                          for value in (values if isinstance(values, list) else [values])]
+    if target:
+        v1.Session.reset(target)
+    return found
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, len(OPS) - 1), st.integers(0, 30), st.integers(0, 30), st.integers(0, 3)),
+                min_size=2, max_size=20))
+def test_each_graph_gives_what_it_gives_in_one_process(target: str, steps: list[tuple[int, int, int, int]]) -> None:
+    assert results(target, steps) == results('', steps)
+
+
+def test_nodes_with_effects_keep_their_order_and_their_states(session: Any) -> None:
+    with tf.device(FIRST):
+        far = tf.tanh(v1.placeholder_with_default(0., []))
+    with tf.device(SECOND):
+        v = v1.get_variable('v', initializer=1., use_resource=True)
+        waits, last = v.assign_add(far + 5.), v.assign(100.)
+        drawn = [v1.random_uniform([2], seed=5) for _ in range(2)]
+    session.run(v.initializer)
+    assert session.run([waits, last]) == [6., 100.] and session.run(v) == 100.
+    first, second = session.run(drawn)
+    assert first.tolist() == second.tolist()    # each node has a generator of its own
+    assert session.run(drawn[0]).tolist() == session.run(drawn[1]).tolist() != first.tolist()
+
+
+@pytest.mark.parametrize('optimizer', ['GradientDescentOptimizer', 'AdamOptimizer'])
+def test_training_with_variables_on_another_task(target: str, optimizer: str) -> None:
+    def trained(target: str) -> list[bytes]:
+        def on(task: str) -> Any:
+            return tf.device(task) if target else nullcontext()
+        with v1.Graph().as_default():
+            v1.set_random_seed(1)
+            x = v1.placeholder(tf.float32, [8, 3])
+            with on(PS):
+                start = np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2)
+                w = v1.get_variable('w', initializer=start, use_resource=True)
+            with on(SECOND):
+                b = v1.get_variable('b', initializer=np.zeros(2, np.float32), use_resource=True)
+            with on(FIRST):
+                loss = tf.reduce_mean(tf.nn.sigmoid(x @ w + b) ** 2)
+                made = getattr(v1.train, optimizer)(.1)
+                train = made.minimize(loss)
+            for name in made.get_slot_names():
+                assert made.get_slot(b, name).device == b.device
+            assert {variable.device for variable in made.variables()} <= {w.device, b.device}
+            with v1.Session(target) as session:
+                session.run(v1.global_variables_initializer())
+                found = [np.asarray(session.run([loss, train], {x: np.random.RandomState(i).rand(8, 3)})[0]).tobytes()
+                         for i in range(5)]
+                found += [value.tobytes() for value in session.run([w, b])]
+        if target:
+            v1.Session.reset(target)
+        return found
+    assert trained(target) == trained('')
+
+
+def test_a_partial_run(session: Any) -> None:
+    with tf.device(SECOND):
+        v = v1.get_variable('v', initializer=1., use_resource=True)
+        a, b = v1.placeholder(tf.float32), v1.placeholder(tf.float32)
+        first = v.assign_add(a)
+    with tf.device(FIRST):
+        second = first * b
+    with tf.control_dependencies([second]), tf.device(SECOND):
+        third = v.assign_add(10.)
+    session.run(v.initializer)
+    handle = session.partial_run_setup([first, second, third], [a, b])
+    assert session.partial_run(handle, first, {a: 2.}) == 3.
+    assert session.run(v) == 3.
+    assert session.partial_run(handle, second, {b: 5.}) == 15.
+    assert session.partial_run(handle, third) == 13.
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        session.partial_run(handle, third)
+    assert session.run(v) == 13.
+
+
+def failing(name: str, placed: bool) -> tuple[Any, Any, dict[Any, Any]]:
+    """A graph that fails in its way: what to run first, the fetch, and the feeds."""
+    with tf.device(SECOND) if placed else nullcontext():
+        x = v1.placeholder(tf.float32, name='x')
+        v = v1.get_variable('v', initializer=1., use_resource=True)
+        if name == 'shapes':
+            return v.initializer, tf.add(x, tf.zeros([tf.size(x) + 1]), name='sum'), {x: [1., 2.]}
+        if name == 'assertion':
+            with tf.control_dependencies([v1.Assert(x[0] > 5., [x, 'is small'], name='check')]):
+                return v.initializer, tf.identity(x), {x: [1., 2.]}
+        if name == 'variable':
+            return (), v + x, {x: 1.}
+        if name == 'feed':
+            return v.initializer, v + x, {}
+        return v.initializer, tf.gather(x, [7], name='taken'), {x: [1., 2.]}
+
+
+@pytest.mark.parametrize('name', ['shapes', 'assertion', 'variable', 'feed', 'index'])
+def test_a_failing_node_raises_what_it_raises_in_one_process(target: str, name: str) -> None:
+    def failure(target: str) -> tuple[Any, ...]:
+        with v1.Graph().as_default():
+            first, fetch, feeds = failing(name, bool(target))
+            with v1.Session(target) as session:
+                session.run(first)
+                with pytest.raises(tf.errors.OpError) as caught:
+                    session.run(fetch, feeds)
+                error = caught.value
+        if target:
+            v1.Session.reset(target)
+        text = str(error).replace('From /job:worker/replica:0/task:1:\n', '', 1)
+        assert bool(target) == (text != str(error))
+        return type(error), text, error.op.name, error.node_def.op, error.error_code
+    assert failure(target) == failure('')
+
+
+# ---------------------------------------------------------------- what is refused
+def test_a_python_function_of_another_process_is_not_found(session: Any) -> None:
+    called = []
+    with tf.device(SECOND):
+        here = tf.numpy_function(lambda: called.append(1) or 1., [], tf.float64)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=(
+            r'From /job:worker/replica:0/task:1:\nValueError: Could not find callback with key=pyfunc_\d+ '
+            rf'\(of process {os.getpid()} on ')) as caught:
+        session.run(here)
+    assert caught.value.op is here.op and not called
+
+
+def test_the_program_as_a_task(client: Any) -> None:
+    from distributed import Worker
+
+    async def join() -> Any:
+        return await Worker(client.scheduler.address, name='program', nthreads=1)
+    worker = client.sync(join)
+    try:
+        spec = {'worker': ['0', '1'], 'ps': ['0'], 'program': ['program']}
+        target = tf.distribute.Server(spec, 'worker', 1, protocol='dask').target
+        made: list[int] = []
+
+        def odd(x: Any) -> Any:
+            made.append(x.tolist())
+            if x > 5:
+                raise failure
+            return x + 1
+        failure = KeyError('too large')
+        with v1.Graph().as_default(), v1.Session(target) as session:
+            x = v1.placeholder(tf.int64)
+            doubled = x * 2
+            with tf.device('/job:program'):
+                y = v1.py_func(odd, [doubled], tf.int64, name='odd')
+            assert session.run(y * 10, {x: 1}) == 30
+            with pytest.raises(tf.errors.UnknownError, match='too large') as caught:
+                session.run(y * 10, {x: 3})
+        assert caught.value.__cause__ is failure and caught.value.op is y.op and made == [2, 6]
+    finally:
+        client.sync(worker.close)
+        serve()
+
+
+def test_what_is_on_two_tasks(session: Any) -> None:
+    x = tf.constant([1., 2.])
+    with tf.device(FIRST):
+        def body(i: Any, y: Any) -> Any:
+            with tf.device(SECOND):
+                return i + 1, tf.tanh(y)
+        loop = tf.while_loop(lambda i, _: i < 3, body, [tf.constant(0), x], name='loop')[1]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r'Node \S+ of the function loop_body_\d+ is placed on '
+                       r'/job:worker/task:1, but loop \(StatelessWhile\), which calls it, runs on /job:worker/task:0'):
+        session.run(loop)
+    with tf.device(FIRST):
+        near = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.tanh(y)), [tf.constant(0), x])[1]
+    assert session.run(near).shape == (2,)
+    with pytest.raises(tf.errors.UnimplementedError, match=r'The gradient of \S+ \(\w*While\) needs what that records'):
+        session.run(tf.gradients(near, x))
+
+
+def test_no_such_task(client: Any, target: str) -> None:
+    with pytest.raises(tf.errors.UnavailableError, match=r"task /job:worker/task:1 is not there: the Dask cluster has no "
+                                                         r"worker '7'\. Its workers: '0', '1'\."):
+        tf.distribute.Server({'worker': ['0', '7']}, 'worker', 0, protocol='dask')
+    with pytest.raises(tf.errors.NotFoundError, match=r'GRPC_SERVER, DASK_SERVER'):
+        tf.distribute.Server({'worker': ['0']}, 'worker', 0, protocol='dust')
+    with pytest.raises(tf.errors.InvalidArgumentError, match='expected "dask://SCHEDULER/JOB/INDEX"'):
+        v1.Session('dask://127.0.0.1')
+    serve()
+    with v1.Graph().as_default(), v1.Session(target.replace('worker/0', 'worker/9')) as session:
+        x = tf.constant(1.) + 1.
+        with pytest.raises(tf.errors.UnavailableError, match=r'no server is at .*/worker/9\. Did you mean .*worker/0'):
+            session.run(x)
