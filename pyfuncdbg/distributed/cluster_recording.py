@@ -6,27 +6,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import tempfile
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from pyfuncdbg.distributed import worker_recording
-from pyfuncdbg.distributed.fetched_traces import FetchedTraces
-from pyfuncdbg.distributed.worker_plugin import recorder_plugin, worker_call
+from pyfuncdbg.distributed.fetched_traces import ComparedClock, FetchedTraces
+from pyfuncdbg.distributed.worker_calls import LONGEST, WorkerCalls, dask_distributed, error_text
+from pyfuncdbg.distributed.worker_plugin import recorder_plugin
 from pyfuncdbg.errors import AttachError, TraceError
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.record.log.log_file import VERSION
 from pyfuncdbg.observers.record.log.trace_folder import cannot_record_error, fresh_path, path_taken_error
 from pyfuncdbg.observers.record.recorder import Recorder
 
+_QUESTIONS = 3
+"""Of each worker, what time it is."""
+_LONGEST_SHIFT = 1e9
 _NAMED = 5
 """Workers that cannot record and are named in an error."""
-_LONGEST = 300
 
 
 class ClusterRecording:
@@ -61,6 +63,7 @@ class ClusterRecording:
         self.missing: tuple[str, ...] = ()
         self._client = client
         self._patience = patience
+        self._calls = WorkerCalls(client, patience)
         self._options = dict(options)
         self._budget = Recorder(self.path, **options).budget        # raises where an option is not valid
         self._id = uuid.uuid4().hex
@@ -82,7 +85,7 @@ class ClusterRecording:
             try:
                 self._client.sync(self._fetch, traces)
             except Exception as failure:        # the client was closed in the block, or the scheduler is gone
-                traces.report(f'the cluster cannot be asked: {_text_of(failure)}')
+                traces.report(f'the cluster cannot be asked: {error_text(failure)}')
             self._finish(traces)
             with contextlib.suppress(Exception):    # the same: what this machine had is gone already
                 self._client.sync(self._discard, traces)
@@ -93,7 +96,7 @@ class ClusterRecording:
             try:
                 await self._fetch(traces)
             except Exception as failure:        # the scheduler is gone, as above
-                traces.report(f'the cluster cannot be asked: {_text_of(failure)}')
+                traces.report(f'the cluster cannot be asked: {error_text(failure)}')
             await asyncio.to_thread(self._finish, traces)
             with contextlib.suppress(Exception):    # the same, as above
                 await self._discard(traces)
@@ -122,9 +125,9 @@ class ClusterRecording:
         """
         try:
             plugin = recorder_plugin(self._id, VERSION, self._options)
-            await self._wait_for(self._client.register_plugin(plugin, name=self._id))
-            answers = await self._ask_all(worker_recording.failure, self._id)
-            failures = {address: _text_of(answer) if isinstance(answer, BaseException) else str(answer)[:_LONGEST]
+            await self._calls.wait_for(self._client.register_plugin(plugin, name=self._id))
+            answers = await self._calls.ask_all(worker_recording.failure, self._id)
+            failures = {address: error_text(answer) if isinstance(answer, BaseException) else str(answer)[:LONGEST]
                         for address, answer in answers.items() if answer != ''}
             if failures:
                 named = '; '.join(f'{address}: {why}' for address, why in list(failures.items())[:_NAMED])
@@ -133,39 +136,13 @@ class ClusterRecording:
                                   'same version of pyfuncdbg as the client. No worker records now')
         except BaseException as error:
             with contextlib.suppress(Exception):    # the error says what is wrong with the cluster
-                await self._wait_for(self._client.unregister_worker_plugin(self._id))
+                await self._calls.wait_for(self._client.unregister_worker_plugin(self._id))
             with contextlib.suppress(Exception):    # the same; a worker that goes on later hears this then
-                await self._ask_all(worker_recording.discard, self._id)
+                await self._calls.ask_all(worker_recording.discard, self._id)
             if isinstance(error, TimeoutError):
                 raise AttachError(f'the cluster did not answer in {self._patience:g} s: a task of a worker may hold the '
                                   'GIL; patience=SECONDS waits longer') from None
             raise
-
-    async def _wait_for(self, answer: Awaitable[Any]) -> Any:
-        return await asyncio.wait_for(answer, self._patience)
-
-    async def _ask(self, address: str, function: Callable[..., Any], *words: Any) -> Any:
-        """What a function of `worker_recording` answers in the process of a worker.
-
-        Raises:
-            TraceError: What it raised there.
-            Exception: What kept the worker from answering.
-        """
-        answers = await self._wait_for(self._client.run(worker_call(), function.__name__, *words, workers=[address],
-                                                        on_error='return'))
-        if isinstance(answer := answers[address], BaseException):
-            raise answer
-        error, content = answer
-        if error:
-            raise TraceError(str(error)[:_LONGEST])
-        return content
-
-    async def _ask_all(self, function: Callable[..., Any], *words: Any) -> dict[str, Any]:
-        """What it answers in each worker that there is, or the exception; a worker that hangs delays no other."""
-        addresses = list(await self._wait_for(self._client.nthreads()))
-        answers = await asyncio.gather(*[self._ask(address, function, *words) for address in addresses],
-                                       return_exceptions=True)
-        return dict(zip(addresses, answers, strict=True))
 
     # ------------------------------------------------------------------ end
     @contextlib.contextmanager
@@ -176,33 +153,42 @@ class ClusterRecording:
                                              ignore_cleanup_errors=True) as folder:
                 yield FetchedTraces(Path(folder), self._id, self._budget)
         except Exception as error:              # a full disk, a folder that is gone: the program goes on
-            self.missing = (f'no trace could be made: {_text_of(error)}; {self._remains()}', *self.missing)
+            self.missing = (f'no trace could be made: {error_text(error)}; {self._remains()}', *self.missing)
             say(f'{self._shown}: {self.missing[0]}')
 
     async def _fetch(self, traces: FetchedTraces) -> None:
         """Close all logs and fetch them."""
         with contextlib.suppress(Exception):    # a worker that hangs or dies: the next question finds out which
-            await self._wait_for(self._client.unregister_worker_plugin(self._id))
-        await self._ask_all(worker_recording.close, self._id)
+            await self._calls.wait_for(self._client.unregister_worker_plugin(self._id))
+        await self._calls.ask_all(worker_recording.close, self._id)
         with contextlib.suppress(Exception):    # without the events, workers have no names
-            traces.read_events(await self._wait_for(self._client.get_events(self._id)))
-        for address, answer in (await self._ask_all(worker_recording.describe, self._id)).items():
+            traces.read_events(await self._calls.wait_for(self._client.get_events(self._id)))
+        for address, answer in (await self._calls.ask_all(worker_recording.describe, self._id)).items():
             if isinstance(answer, BaseException):
-                traces.report(f'worker {address} cannot be asked: {_text_of(answer)}')
+                traces.report(f'worker {address} cannot be asked: {error_text(answer)}')
             else:
-                traces.add_descriptions(address, answer, await self._clock_shift(address))
-        await traces.fetch(self._ask)
+                traces.add_descriptions(address, answer, await self._compare_clock(address))
+        await traces.fetch(self._calls.ask)
 
-    async def _clock_shift(self, address: str) -> float:
-        """Seconds that the clock of a machine is late; 0 where that is not certain, for the answer took as long."""
-        before = time.time()
-        try:
-            there = await self._ask(address, worker_recording.clock)
-        except Exception:                       # it has ended meanwhile
-            return 0.0
-        after = time.time()
-        shift = (before + after) / 2 - float(there)
-        return shift if abs(shift) > (after - before) / 2 else 0.0
+    async def _compare_clock(self, address: str) -> ComparedClock:
+        """The clock of a machine against ours, by the quickest of a few answers; one that is as certain is left alone."""
+        quickest = ComparedClock(0.0, None)
+        for _ in range(_QUESTIONS):
+            before = time.time()
+            try:
+                there = float(await self._calls.ask(address, worker_recording.clock))
+            except Exception:                   # it has ended meanwhile
+                break
+            after = time.time()
+            way = max(after - before, 0.0) / 2
+            if not abs(after - there) < _LONGEST_SHIFT:
+                break                           # no time at all
+            if quickest.uncertainty is None or way < quickest.uncertainty:
+                quickest = ComparedClock((before + after) / 2 - there, way)
+        shift, uncertainty = quickest
+        if uncertainty is not None and abs(shift) <= uncertainty:
+            return ComparedClock(0.0, abs(shift) + uncertainty)
+        return quickest
 
     def _finish(self, traces: FetchedTraces) -> None:
         """Take what this machine has, make one trace of all, and say what is missing."""
@@ -221,7 +207,7 @@ class ClusterRecording:
     async def _discard(self, traces: FetchedTraces) -> None:
         """Remove what the workers have recorded, if it is here."""
         if traces.are_whole:
-            await self._ask_all(worker_recording.discard, self._id)
+            await self._calls.ask_all(worker_recording.discard, self._id)
 
     def _remains(self) -> str:
         return f'what was recorded stays on the machines of the workers, in pyfuncdbg-{self._id} among their temporary files'
@@ -233,19 +219,6 @@ def _check_client(client: Any) -> None:
     Raises:
         AttachError: It is none, or there can be none.
     """
-    try:
-        distributed: Any = importlib.import_module('distributed')
-    except ImportError as error:
-        raise AttachError("pyfuncdbg.distributed needs Dask's `distributed`, which cannot be imported "
-                          f"({error}). pip install 'pyfuncdbg[distributed]' installs it") from None
-    if not isinstance(client, distributed.Client):
+    if not isinstance(client, dask_distributed().Client):
         raise AttachError(f'attach takes a client of a cluster, as distributed.Client(cluster) is one; this is a '
                           f'{type(client).__module__}.{type(client).__name__}')
-
-
-def _text_of(error: BaseException) -> str:
-    if isinstance(error, TraceError):           # what was raised by a worker, as text
-        return str(error)
-    if isinstance(error, TimeoutError) and not str(error):
-        return 'it did not answer in time'
-    return f'{type(error).__name__}: {error}'.partition('\n')[0][:_LONGEST]

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyfuncdbg.distributed import worker_recording
 from pyfuncdbg.distributed.remote_trace import TOKEN, FileKey, RemoteTrace, checked_trace, file_path
@@ -49,13 +49,28 @@ class _WorkerProcess:
     error: str = ''
 
 
+class ComparedClock(NamedTuple):
+    """The clock of a machine against that of the client.
+
+    Attributes:
+        shift: Seconds that it is late.
+        uncertainty: Seconds by which that may be wrong; None where they were not compared.
+    """
+
+    shift: float
+    uncertainty: float | None
+
+
+_UNKNOWN = ComparedClock(0.0, None)
+
+
 @dataclass(slots=True)
 class _Source:
     """A trace that is there, and the workers of its machine that can read it."""
 
     trace: RemoteTrace
     addresses: list[str] = field(default_factory=list)
-    shift: float = 0.0
+    clock: ComparedClock = _UNKNOWN
 
 
 class FetchedTraces:
@@ -106,13 +121,13 @@ class FetchedTraces:
                 elif isinstance(token, str) and TOKEN.fullmatch(token):
                     self._workers.setdefault(token, one)
 
-    def add_descriptions(self, address: str, descriptions: Any, shift: float) -> None:
+    def add_descriptions(self, address: str, descriptions: Any, clock: ComparedClock) -> None:
         """Note which traces a worker can read.
 
         Args:
             address: Of the worker.
             descriptions: As of `worker_recording.describe`; data of another machine.
-            shift: Seconds that its clock is late.
+            clock: Of its machine.
         """
         if not isinstance(descriptions, list):
             self.report(f'worker {address} describes no traces')
@@ -123,7 +138,7 @@ class FetchedTraces:
             except TraceError as error:
                 self.report(f'worker {address}: {error}')
                 continue
-            source = self._sources.setdefault(trace.token, _Source(trace, shift=shift))
+            source = self._sources.setdefault(trace.token, _Source(trace, clock=clock))
             source.addresses.append(address)
             if sum(trace.files.values()) > sum(source.trace.files.values()):        # it was written in between
                 source.trace = trace
@@ -176,7 +191,7 @@ class FetchedTraces:
                 place = file_path(worker_recording.trace_here(self._recording, trace.token), key)
                 with open(open_regular(place), 'rb') as source, open(file_path(folder, key), 'xb') as copy:
                     shutil.copyfileobj(source, copy)
-            self._sources.setdefault(trace.token, _Source(trace))
+            self._sources.setdefault(trace.token, _Source(trace, clock=ComparedClock(0.0, 0.0)))
             self._fetched.add(trace.token)
 
     # ------------------------------------------------------------------ merge
@@ -203,7 +218,9 @@ class FetchedTraces:
             return
         with open(sources[-1] / LIST, 'a', encoding='ascii') as listing:
             listing.writelines(f'\n{json.dumps(line)}\n' for line in _lines_of(lost))
-        merge_traces(sources, target, {source: self._sources[source.name].shift for source in sources}, names)
+        clocks = {source: self._sources[source.name].clock for source in sources}
+        merge_traces(sources, target, {source: clock.shift for source, clock in clocks.items()}, names,
+                     {source: clock.uncertainty for source, clock in clocks.items() if clock.uncertainty is not None})
 
     def _in_order(self) -> list[str]:
         """The tokens by name of the worker, numbers by value, then by time."""

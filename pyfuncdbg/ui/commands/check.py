@@ -3,25 +3,39 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from pyfuncdbg.distributed.plain_answer import from_plain, to_plain
 from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.hooks.differentiable import EAGER_BY
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process, rerun_command
+from pyfuncdbg.observers.debug.gradients.edge_check import EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.function_check import check_functions
-from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, check_step
+from pyfuncdbg.observers.debug.gradients.gradient_check import (
+    CheckedEdge,
+    CheckedStep,
+    CheckReport,
+    check_step,
+    forward_call,
+)
 from pyfuncdbg.observers.debug.gradients.rule_check import RuleCalls, check_rule, site_without_values, traced_rules
-from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
+from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, forward_name, is_source
+from pyfuncdbg.observers.debug.replay.named_code import describe_runs
+from pyfuncdbg.observers.debug.replay.replay import repeat_recorded_call
 from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.dask_option import add_dask_option, work_on_cluster
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
+from pyfuncdbg.ui.commands.replay import load_host
 from pyfuncdbg.ui.views.numerics.check import check_view
 
 STEPS = 50
+_PROGRESS = 'checking gradients, backward steps'
 _NOTED = 500
 """Verdicts in one note of the trace."""
 
@@ -55,10 +69,75 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
             raise CommandError(f'run #{args.run} has no gradients to check; ', TypedCommand('tape'),
                                ' lists the runs that have some')
         raise CommandError('no gradients were recorded: none were computed during the recording')
+    foreign = foreign if args.call is None else []
     if not is_of_this_process(trace):
-        raise CommandError("check repeats calls, and a finished trace holds no functions. Run the program, stop after "
-                           f"the gradients and type: {rerun_command(trace, '--ops', '--break', 'SPEC')}, then 'check'")
-    return _checked(context, steps, rules, args, foreign if args.call is None else [])
+        return _checked_by_replays(context, steps, args, foreign)
+    for option in ('dask', 'trust'):
+        if getattr(args, option):
+            raise CommandError(f'--{option} is for a finished trace: this program runs, and has its functions')
+    return _checked(context, steps, rules, args, foreign)
+
+
+def _checked_by_replays(context: Context, steps: Sequence[CallRecord], args: argparse.Namespace,
+                        foreign: Sequence[CallRecord]) -> CheckReport:
+    """Check the backward steps of a finished trace: functions are found as `replay` finds them."""
+    trace = context.trace
+    forwards = [_forward_function(trace, step) for step in steps[:args.n]]
+    if not any(forwards):
+        raise CommandError("check repeats calls, and a finished trace holds no functions of nodes. Run the program, stop "
+                           f"after the gradients and type: {rerun_command(trace, '--ops', '--break', 'SPEC')}, then 'check'")
+    context.announce(describe_runs('check', list(dict.fromkeys(filter(None, forwards)))))
+    numbers = [step.number for step in steps[:args.n]]
+    checked: list[CheckedStep] = []
+    if args.dask is None:
+        work = check_work(trace, {'trust': args.trust})
+        with context.progress(_PROGRESS) as tell:
+            for place, number in enumerate(numbers):
+                if tell is not None:
+                    tell(place, len(numbers))
+                checked.append(from_plain(CheckedStep, work(number)))
+    else:
+        with (work_on_cluster(context, args.dask, f'{__name__}:check_work', {'trust': args.trust}) as answers,
+              context.progress(_PROGRESS) as tell):
+            checked = [_unchecked(step, answer.failure) if answer.failure else from_plain(CheckedStep, answer.result)
+                       for step, answer in zip(steps, answers(numbers, tell), strict=False)]
+    edges = [edge for step in checked for edge in step.edges]
+    return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(numbers), len(steps),
+                       filters_of(args, 'run', 'call'), len(foreign), foreign[0].site.host if foreign else '',
+                       files=tuple(dict.fromkeys(file for step in checked for file in step.files)))
+
+
+def check_work(trace: Trace, options: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """What checks backward steps of a finished trace, here or in a process of a worker.
+
+    Args:
+        trace: The recording.
+        options: `trust`: whether functions that no file has may be taken from the trace.
+
+    Returns:
+        From the number of a gradient call to its `CheckedStep`, as plain data.
+    """
+    def work(number: Any) -> Any:
+        files = dict[str, None]()
+        edges = check_step(trace, trace.call(number), repeat=repeat_recorded_call(load_host, options['trust'], files))
+        return to_plain(CheckedStep(tuple(edges), tuple(files)))
+    return work
+
+
+def _forward_function(trace: Trace, step: CallRecord) -> tuple[str, str] | None:
+    """Name and file of the Python function that a backward step goes back through."""
+    try:
+        site = forward_call(trace, step).site
+    except CommandError:
+        return None
+    return (site.function, site.filename) if site.kind == 'python' else None
+
+
+def _unchecked(step: CallRecord, why: str) -> CheckedStep:
+    return CheckedStep(tuple([
+        CheckedEdge(step.number, step.forward, forward_name(step), step.site.op_type, '', slot, f'input {slot}',
+                    EdgeOutcome('unchecked', reason=why))
+        for slot, tensor in enumerate(step.outputs) if not tensor.absent]), ())
 
 
 def _checked(context: Context, steps: Sequence[CallRecord], rules: Sequence[RuleCalls], args: argparse.Namespace,
@@ -67,7 +146,7 @@ def _checked(context: Context, steps: Sequence[CallRecord], rules: Sequence[Rule
     trace, at = context.trace, context.stop.call if context.stop is not None else None
     edges: list[CheckedEdge] = []
     total, shown = len(steps) + len(rules), min(len(steps) + len(rules), args.n)
-    with context.progress('checking gradients, backward steps' if steps else 'checking gradients, rules') as tell:
+    with context.progress(_PROGRESS if steps else 'checking gradients, rules') as tell:
         for number, step in enumerate(steps[:args.n]):
             edges += check_step(trace, step, at, None if tell is None else partial(tell, number, shown))
         _keep(trace, edges)
@@ -145,6 +224,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help='the modules called in run N, the newest by default: by input and by parameter')
     parser.add_argument('-n', metavar='K', type=positive, default=STEPS,
                         help=f'look at the first K backward steps or modules (default {STEPS})')
+    parser.add_argument('--trust', action='store_true',
+                        help='run the source that a finished trace holds where no file has the function; read it first')
+    add_dask_option(parser)
 
 
 CHECK = Command('check', 'compare gradients with finite differences of the repeated calls', 'judge', _check, check_view,

@@ -92,9 +92,8 @@ def test_check_finds_a_wrong_custom_gradient_and_the_tape_shows_it_ever_after(tm
     assert printed.strip() == run(tmp_path, 'program.py').stdout.strip()
     shown = run(tmp_path, '-m', 'pyfuncdbg', 'show', 'program.pfd', 'tape').stdout
     assert 'BAD got 1, expected 2' in shown and 'BAD got 2, expected 3' in shown and 'planted' in shown
-    refused = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'show', 'program.pfd', 'check'], cwd=tmp_path,
-                             env=os.environ | ENVIRONMENT, capture_output=True, text=True, timeout=100)
-    assert refused.returncode and 'a finished trace holds no functions' in refused.stderr
+    shown = run(tmp_path, '-m', 'pyfuncdbg', 'show', 'program.pfd', 'check').stdout
+    assert any('planted' in line and 'BAD' in line for line in shown.splitlines()) and 'got 2, expected 3' in shown, shown
 
 
 @pytest.mark.parametrize('mode', ['eager', 'graph'])

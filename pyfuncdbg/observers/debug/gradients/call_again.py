@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -146,6 +146,24 @@ class RepeatedResult:
     changed: tuple[str, ...]
 
 
+class RepeatCall(Protocol):
+    """Opens a block in which a recorded call can be made again."""
+
+    def __call__(self, trace: Trace, call: CallRecord, at: Call | None, before_each: Callable[[], None] | None
+                 ) -> AbstractContextManager[CallRepeater]:
+        """The block, with what makes the call.
+
+        Args:
+            trace: Where it was recorded.
+            call: Which.
+            at: The call that a thread is stopped at.
+            before_each: Is called each time the call is made.
+
+        Raises:
+            CommandError: Its function cannot be had.
+        """
+
+
 class CallRepeater:
     """Makes calls of one site, inside `repeat_calls`."""
 
@@ -231,6 +249,14 @@ def repeat_calls(site: CallSite, before_each: Callable[[], None] | None = None) 
             put_back()
         numpy_errstate.state.reset(errors)
         capture.stop()
+
+
+@contextmanager
+def repeat_live_call(trace: Trace, call: CallRecord, at: Call | None,
+                     before_each: Callable[[], None] | None) -> Iterator[CallRepeater]:
+    """As `RepeatCall`: the function is that of the running program."""
+    with repeat_calls(live_site(trace, call, at), before_each) as repeater:
+        yield repeater
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.debug.gradients.call_again import (
     CallRepeater,
+    RepeatCall,
     RepeatedResult,
-    live_site,
     missing_reason,
-    repeat_calls,
+    repeat_live_call,
 )
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, WeightedOutputs
@@ -72,6 +72,7 @@ class CheckReport:
         foreign: Steps of ops of the framework `host` itself, which are not checked.
         unit: What was checked: backward steps, modules, or rules.
         remark: How rules that were called without values get the program's own; '' where none was checked.
+        files: Files of the program whose code ran, of a finished trace.
     """
 
     edges: tuple[CheckedEdge, ...]
@@ -83,10 +84,24 @@ class CheckReport:
     host: str = ''
     unit: str = 'backward step'
     remark: str = ''
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStep:
+    """The edges of one backward step of a finished trace.
+
+    Attributes:
+        edges: As of a `CheckReport`.
+        files: Files of the program whose code ran.
+    """
+
+    edges: tuple[CheckedEdge, ...]
+    files: tuple[str, ...]
 
 
 def check_step(trace: Trace, step: CallRecord, at: Call | None = None,
-               before_each: Callable[[], None] | None = None) -> list[CheckedEdge]:
+               before_each: Callable[[], None] | None = None, repeat: RepeatCall = repeat_live_call) -> list[CheckedEdge]:
     """Check every gradient that one gradient call gave.
 
     Args:
@@ -94,6 +109,7 @@ def check_step(trace: Trace, step: CallRecord, at: Call | None = None,
         step: The gradient call.
         at: The call that a thread is stopped at.
         before_each: Is called each time the forward call is made again.
+        repeat: Makes it again.
     """
     slots = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
     if not slots or is_source(step):
@@ -106,7 +122,8 @@ def check_step(trace: Trace, step: CallRecord, at: Call | None = None,
             raise CommandError('it created nodes of a backward pass, which have values only when they run')
         else:
             forward = forward_call(trace, step)
-            outcomes, calls = _outcomes(trace, step, forward, slots, at, before_each)
+            with repeat(trace, forward, at, before_each) as maker:
+                outcomes, calls = _outcomes(step, forward, slots, maker)
     except CommandError as error:
         outcomes = {slot: EdgeOutcome('unchecked', reason=_reason(error)) for slot in slots}
     name = forward_name(step)
@@ -137,7 +154,8 @@ def _check_read(step: CallRecord, slot: int) -> EdgeOutcome:
 
 
 def _reason(error: CommandError) -> str:
-    return str(error).partition(' cannot be repeated: ')[2] or str(error)
+    return next((why for how in ('repeated', 'replayed') if (why := str(error).partition(f' cannot be {how}: ')[2])),
+                str(error))
 
 
 def forward_call(trace: Trace, step: CallRecord) -> CallRecord:
@@ -170,9 +188,8 @@ def _missing_reason(trace: Trace, step: CallRecord) -> str:
     return 'it was made in a traced function, and the backward pass does not say in which call of it'
 
 
-def _outcomes(trace: Trace, step: CallRecord, forward: CallRecord, slots: Sequence[int], at: Call | None,
-              before_each: Callable[[], None] | None) -> tuple[dict[int, EdgeOutcome], int]:
-    site = live_site(trace, forward, at)
+def _outcomes(step: CallRecord, forward: CallRecord, slots: Sequence[int],
+              maker: CallRepeater) -> tuple[dict[int, EdgeOutcome], int]:
     gradients = {slot: _recorded_array(step.outputs[slot], f'gradient of input {slot}') for slot in slots}
     inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
     if forward.site.traits.gathers_rows and 0 in gradients:
@@ -182,17 +199,15 @@ def _outcomes(trace: Trace, step: CallRecord, forward: CallRecord, slots: Sequen
              _recorded_array(tensor, f'gradient of output {i}')
              for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
     outcomes: dict[int, EdgeOutcome] = {}
-    with repeat_calls(site, before_each) as maker:
-        function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
-        if forward.site.traits.takes_symmetric:
-            function = partial(_symmetric_function, function)
-        weighted = _weighted(function, inputs, seeds)
-        for slot in slots:
-            refused = _refuse_input(inputs, gradients[slot], slot, forward)
-            outcomes[slot] = refused if refused is not None else EdgeCheck(
-                weighted, slot, inputs[slot], gradients[slot], analytic=forward.site.kind == 'op').outcome()
-        changed = maker.changed()
-    if changed:
+    function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
+    if forward.site.traits.takes_symmetric:
+        function = partial(_symmetric_function, function)
+    weighted = _weighted(function, inputs, seeds)
+    for slot in slots:
+        refused = _refuse_input(inputs, gradients[slot], slot, forward)
+        outcomes[slot] = refused if refused is not None else EdgeCheck(
+            weighted, slot, inputs[slot], gradients[slot], analytic=forward.site.kind == 'op').outcome()
+    if changed := maker.changed():
         raise CommandError(f'it assigns to a variable ({", ".join(changed[:3])}), which was put back')
     return outcomes, weighted.calls
 

@@ -11,9 +11,17 @@ from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.graph_context import DATASET
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process
 from pyfuncdbg.observers.debug.replay import state_values
-from pyfuncdbg.observers.debug.replay.audit_finding import HARMLESS, Audit, AuditFinding, Purity, SiteAudit, dataset_uses
+from pyfuncdbg.observers.debug.replay.audit_finding import (
+    HARMLESS,
+    Audit,
+    AuditedSite,
+    AuditFinding,
+    Purity,
+    SiteAudit,
+    dataset_uses,
+)
 from pyfuncdbg.observers.debug.replay.call_audit import AuditedCall, CallAudit
-from pyfuncdbg.observers.debug.replay.named_code import describe_audit
+from pyfuncdbg.observers.debug.replay.named_code import describe_runs
 from pyfuncdbg.observers.debug.replay.replay import LoadHost
 from pyfuncdbg.observers.debug.replay.state_values import value_text
 from pyfuncdbg.observers.record.index.query import site_matches
@@ -24,6 +32,8 @@ from pyfuncdbg.observers.record.trace import Trace
 
 CALLS = 5
 """Calls of a site that are replayed, unless the user says otherwise."""
+Spread = Callable[[Sequence[SiteUse]], Iterable[AuditedSite]]
+"""From sites to their audits, in their order."""
 _REMARKS = 6
 _THREAD_LOCAL = '_local'
 
@@ -43,17 +53,17 @@ class Auditor:
         self._load_host = load_host
         self._calls = calls
         self._trust = trust
-        self._files: dict[str, None] = {}
         self._own_clock = not is_of_this_process(trace)
 
     def run(self, site: str = '', tell: Callable[[int, int], None] | None = None,
-            announce: Callable[[str], object] = lambda text: None) -> Audit:
+            announce: Callable[[str], object] = lambda text: None, spread: Spread | None = None) -> Audit:
         """Audit the sites of Python functions.
 
         Args:
             site: Glob on node name, op type or function name; '' for all.
             tell: Told how many sites are done, of how many.
             announce: Gets a sentence that says what will run, before it does.
+            spread: Audits sites elsewhere, and gives their audits in their order; None: here.
 
         Returns:
             The result.
@@ -67,16 +77,26 @@ class Auditor:
             names = {name for use in uses for name in (use.site.name, use.site.function)}
             raise CommandError(f'no Python function was called at {site!r}.{nearest(site, names)}' if uses else
                                'the recording has no call of a Python function')
-        announce(describe_audit([(use.site.function, use.site.filename) for use in matches]))
-        audits = []
-        for number, use in enumerate(sorted(matches, key=lambda use: (use.site.process, use.site.id)), 1):
-            audits.append(self._site(use))
+        announce(describe_runs('audit', [(use.site.function, use.site.filename) for use in matches]))
+        matches.sort(key=lambda use: (use.site.process, use.site.id))
+        audits, files = [], dict[str, None]()
+        for number, audited in enumerate(spread(matches) if spread is not None else map(self.audit_site, matches), 1):
+            audits.append(audited.audit)
+            files.update(dict.fromkeys(audited.files))
             if tell is not None:
                 tell(number, len(matches))
         order = {'not pure': 0, 'not known': 1, 'pure': 2}
-        return Audit(tuple(sorted(audits, key=lambda audit: (order[audit.purity], not audit.findings))), tuple(self._files))
+        return Audit(tuple(sorted(audits, key=lambda audit: (order[audit.purity], not audit.findings))), tuple(files))
 
-    def _site(self, use: SiteUse) -> SiteAudit:
+    def audit_site(self, use: SiteUse) -> AuditedSite:
+        """Audit one site.
+
+        Args:
+            use: The site, of `Trace.usage`.
+
+        Returns:
+            Its audit.
+        """
         calls = self._trace.spread_calls(use.site, self._calls)
         audits: list[AuditedCall] = []
         numbers: list[str] = []
@@ -88,8 +108,6 @@ class Auditor:
                 numbers.append(call.number)
             except CommandError as error:
                 refusals[str(error)] += 1
-        for one in audits:
-            self._files.update(dict.fromkeys(one.files))
         findings = _together([*[found for one in audits for found in one.findings], *self._thread_locals(calls, audits)])
         remarks = [*_read_remarks(audits), *dict.fromkeys(remark for one in audits for remark in one.remarks)]
         remarks += [f'{number} of {len(calls)} calls not replayed: {why}' for why, number in refusals.most_common(2)]
@@ -97,7 +115,8 @@ class Auditor:
             remarks.append('no call ended')
         is_pure = all(finding.label in HARMLESS for finding in findings)
         purity: Purity = 'not pure' if not is_pure else 'pure' if audits else 'not known'
-        return _described(use, purity, findings, remarks, tuple(numbers), _is_of_dataset(use.site, calls))
+        return AuditedSite(_described(use, purity, findings, remarks, tuple(numbers), _is_of_dataset(use.site, calls)),
+                           tuple(dict.fromkeys(file for one in audits for file in one.files)))
 
     def _other(self, call: CallRecord, calls: Sequence[CallRecord]) -> CallRecord | None:
         """Another call, that began in another state of the function: the farthest."""
@@ -114,6 +133,19 @@ class Auditor:
                     findings.append(AuditFinding('depends on thread', f'global {variable.name}',
                                               'each thread has its own value', (call.number,)))
         return findings
+
+
+def unaudited(use: SiteUse, why: str) -> AuditedSite:
+    """The audit of a site that could not be audited.
+
+    Args:
+        use: The site.
+        why: What kept it from being audited.
+
+    Returns:
+        An audit whose verdict is 'not known'.
+    """
+    return AuditedSite(_described(use, 'not known', (), [f'not replayed: {why}'], (), _is_of_dataset(use.site, ())), ())
 
 
 def _described(use: SiteUse, purity: Purity, findings: tuple[AuditFinding, ...], remarks: Sequence[str],

@@ -80,6 +80,19 @@ class SiteAudit:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditedSite:
+    """The audit of a site, with what ran for it.
+
+    Attributes:
+        audit: Of the site.
+        files: Files of the program whose code ran.
+    """
+
+    audit: SiteAudit
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
     """Result of `audit`.
 

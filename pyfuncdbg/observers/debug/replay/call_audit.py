@@ -233,7 +233,7 @@ class CallAudit:
             yield self._finding('differs from the recording', 'the exception',
                                 f'recorded {before[:_LONGEST]}; now {judgement.raised[:_LONGEST] or "no exception"}')
         elif judgement.verdict == 'differs':
-            texts = [f'{one.kind} {" | ".join(one.texts)}' if one.value is None else _value_text(one.value)
+            texts = [f'{one.kind} {" | ".join(one.texts)}' if one.value is None else difference_text(one.value)
                      for one in judgement.tensors]
             slot = judgement.tensors[0].slot if judgement.tensors else 0
             yield self._finding('differs from the recording', f'output {slot}', texts[0] if texts else 'number of outputs')
@@ -276,11 +276,19 @@ def outcome_difference(one: RepeatedResult, two: RepeatedResult) -> str:
         if (array.dtype, array.shape) != (other.dtype, other.shape):
             return f'output {slot}: {array.dtype}{list(array.shape)} | {other.dtype}{list(other.shape)}'
         if (difference := value_difference(array, other, _EXACT)) is not None:
-            return f'output {slot}: {_value_text(difference)}'
+            return f'output {slot}: {difference_text(difference)}'
     return ''
 
 
-def _value_text(difference: ValueDifference) -> str:
+def difference_text(difference: ValueDifference) -> str:
+    """The difference of two arrays in words.
+
+    Args:
+        difference: Of them.
+
+    Returns:
+        How many elements differ, the first of them, how far.
+    """
     parts = [f'{difference.elements} of {difference.size} elements']
     index = f'[{", ".join(map(str, difference.first))}] ' if difference.first else ''
     parts.append(f'first {index}{" | ".join(difference.values)}')

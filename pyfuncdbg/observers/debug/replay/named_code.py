@@ -98,18 +98,36 @@ def describe_replay(own: NamedCode, path: str, others: Sequence[NamedCode]) -> s
     return ''.join(parts)
 
 
-def describe_audit(functions: Sequence[tuple[str, str]]) -> str:
-    """What an audit will run, as a sentence for the user.
+def describe_runs(command: str, functions: Sequence[tuple[str, str]]) -> str:
+    """What a command will run, as a sentence for the user.
 
     Args:
+        command: Its name.
         functions: Name and file of each.
 
     Returns:
         The sentence without a full stop.
     """
+    return f'{command} runs {_functions_text(functions)} on recorded data'
+
+
+def describe_replays(functions: Sequence[tuple[str, str]], calls: int) -> str:
+    """What replays of many calls will run, as a sentence for the user.
+
+    Args:
+        functions: Name and file of each.
+        calls: How many calls there are.
+
+    Returns:
+        The sentence without a full stop.
+    """
+    return f'replay runs {_functions_text(functions)} on the recorded data of {calls:,} call{"s" if calls != 1 else ""}'
+
+
+def _functions_text(functions: Sequence[tuple[str, str]]) -> str:
     files = dict.fromkeys([package_of(filename) or filename for _, filename in functions if filename])
     which = functions[0][0] if len(functions) == 1 else f'{len(functions)} functions'
-    return f'audit runs {which}{f" of {_MORE.join(files)}" if files else ""} on recorded data'
+    return f'{which}{f" of {_MORE.join(files)}" if files else ""}'
 
 
 def package_of(path: str) -> str:

@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, RunAborted
-from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.chain import invoke
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.observers.debug.comparison.divergence import SourceDifference
 from pyfuncdbg.observers.debug.gradients.call_again import (
+    CallRepeater,
+    RepeatCall,
     RepeatedResult,
     argument_form,
     array_of,
@@ -222,6 +224,27 @@ class Replayer:
         self._explain(result.error)
         return result
 
+    @contextlib.contextmanager
+    def repeating(self, before_each: Callable[[], None] | None = None) -> Iterator[CallRepeater]:
+        """A block in which the function can be executed on other inputs, each time in the recorded state.
+
+        Args:
+            before_each: Is called each time.
+
+        Yields:
+            What executes it.
+
+        Raises:
+            CommandError: As `run`.
+        """
+        def begin() -> None:
+            self._in_force.begin()
+            if before_each is not None:
+                before_each()
+
+        with self.in_recorded_state() as site, repeat_calls(site, begin) as repeater, self._in_force.around():
+            yield repeater
+
     def _execute(self, arrays: Sequence[Any], change: str = '') -> tuple[tuple[RepeatedResult, bool], list[Any]]:
         with self.in_recorded_state() as site:
             own = _copies(arrays)
@@ -301,6 +324,26 @@ class Replayer:
         return [f'recorded with {name} {version}, this is {here[name]}'
                 for name, version in self.trace.info().versions_with_python.items()
                 if version and here.get(name) and here[name] != version]
+
+
+def repeat_recorded_call(load_host: LoadHost, trust: bool, files: dict[str, None]) -> RepeatCall:
+    """What makes calls of a finished trace again: as `repeat_live_call`, with the function that a replay finds.
+
+    Args:
+        load_host: Gives the host of a call.
+        trust: Whether functions that no file has may be taken from the trace.
+        files: Gets the names of the program's files whose code ran.
+
+    Returns:
+        What opens the block.
+    """
+    @contextlib.contextmanager
+    def repeat(trace: Trace, call: CallRecord, at: Call | None,
+               before_each: Callable[[], None] | None) -> Iterator[CallRepeater]:
+        with Replayer(trace, call, load_host, trust) as replayer, replayer.repeating(before_each) as repeater:
+            yield repeater
+            files.update(dict.fromkeys(replayer.modules.files))
+    return repeat
 
 
 def _forward_call(trace: Trace, call: CallRecord) -> CallRecord | None:

@@ -40,6 +40,8 @@ def check_view(report: CheckReport) -> Page:
     if report.foreign:
         parts.append(Text(f"{count(report.foreign, 'step')} of {one_line(report.host, 40)}'s own ops not checked", 'dim',
                           overflow='fold'))
+    if report.files:
+        parts.append(Text(f'ran {", ".join(one_line(file, 200) for file in report.files)}', 'dim', overflow='fold'))
     return Page(*parts)
 
 

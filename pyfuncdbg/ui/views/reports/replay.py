@@ -16,7 +16,7 @@ from pyfuncdbg.ui.views.tensors.tensor_words import glimpse
 from pyfuncdbg.ui.views.units import count
 
 _LONGEST, _PRINTED, _TENSORS = 200, 10, 6
-_STYLES = {'same': 'bold green', 'differs': 'bold red', 'raises otherwise': 'bold red', 'not known': 'bold yellow',
+STYLES = {'same': 'bold green', 'differs': 'bold red', 'raises otherwise': 'bold red', 'not known': 'bold yellow',
            'RNG state unknown': 'bold yellow'}
 _MEANINGS = {'same': 'bit for bit', 'differs': 'from the recording', 'raises otherwise': 'than in the recording',
              'not known': 'outputs were not kept',
@@ -36,7 +36,7 @@ def _parts(replay: Replay) -> Iterator[Part]:
     call = replay.call
     meaning = 'the same exception' if replay.same and replay.executions[0].raised else _MEANINGS[replay.verdict]
     yield Text.assemble((replay.verdict.upper() if replay.verdict != 'RNG state unknown' else replay.verdict,
-                         _STYLES[replay.verdict]), f'  {meaning}  ', call_number_text(call.number), ' ',
+                         STYLES[replay.verdict]), f'  {meaning}  ', call_number_text(call.number), ' ',
                         label(call.label, limit=80), f'  {one_line(replay.function, 80)}', overflow='fold')
     if len(replay.executions) > 1:
         counts = Counter(execution.verdict for execution in replay.executions)
