@@ -4,6 +4,7 @@ Each program is one as a user writes it, with clusters of its own, and prints wh
 """
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -12,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import pyfuncdbg
 from pyfuncdbg.errors import AttachError
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.views.reports.info import info_view
 
 # The folder of these tests would do as `distributed` itself.
 pytest.importorskip('distributed.client', reason="needs distributed: pip install '.[test]'")
@@ -183,6 +186,10 @@ def test_workers_that_are_killed_or_join_later_are_in_one_trace(tmp_path: Path) 
         assert tree[pids['0']].ended is not None and tree[pids['1']].ended is None and tree[pids['2']].log == 0
         assert 'could not be fetched' in tree[pids['2']].unrecorded
         assert info.parts[0].name == 'worker:0' and all(abs(part.clock - 3600) < 60 for part in info.parts)
+        assert all(part.uncertainty is not None and part.uncertainty < 30 for part in info.parts)
+        console = Console(file=io.StringIO(), width=150)
+        console.print(info_view(info))
+        assert 'times of two of these differ by ' in console.file.getvalue()  # type: ignore[attr-defined]
         (failed,) = [call for call in trace.calls() if call.error is not None]
         assert failed.error.type == 'ValueError' and tree[pids['1']].log == failed.process
         first = next(call for call in trace.calls(process=tree[pids['0']].log))

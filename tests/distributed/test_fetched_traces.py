@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyfuncdbg.distributed import worker_recording
-from pyfuncdbg.distributed.fetched_traces import FetchedTraces
+from pyfuncdbg.distributed.fetched_traces import ComparedClock, FetchedTraces
 from pyfuncdbg.distributed.remote_trace import LIST_FILE, checked_trace, file_path
 from pyfuncdbg.distributed.worker_label import label_of_worker
 from pyfuncdbg.errors import TraceError
@@ -39,7 +39,7 @@ def test_what_cannot_be_a_trace_is_refused(content: Any) -> None:
 def fetched(folder: Path, answers: list[Any]) -> FetchedTraces:
     """The traces of one worker whose answers are these."""
     traces = FetchedTraces(folder, RECORDING, 1 << 20)
-    traces.add_descriptions('tcp://x', [(TOKEN, 1.0, {(7, 1, 0): 10})], 0.0)
+    traces.add_descriptions('tcp://x', [(TOKEN, 1.0, {(7, 1, 0): 10})], ComparedClock(0.0, None))
 
     async def ask(address: str, function: Any, *words: Any) -> Any:
         answer = answers.pop(0)

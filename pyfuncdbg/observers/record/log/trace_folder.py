@@ -43,12 +43,15 @@ class TracePart:
         name: Of its folder.
         first, last: Numbers of its processes here.
         clock: Seconds that were added to its times.
+        uncertainty: Seconds by which its times may still be wrong against those of other parts that have this; None where
+            its clock was not compared.
     """
 
     name: str
     first: int
     last: int
     clock: float
+    uncertainty: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +289,11 @@ def draft_path(path: Path) -> Path:
     return path.with_suffix('.new')
 
 
+def _part(name: Any, first: Any, last: Any, clock: Any, uncertainty: Any = None) -> TracePart:
+    return TracePart(str(name)[:200], int(first), int(last), float(clock),
+                     None if uncertainty is None else float(uncertainty))
+
+
 def read_manifest(path: Path) -> Manifest:
     """Read what identifies a trace.
 
@@ -321,9 +329,8 @@ def read_manifest(path: Path) -> Manifest:
         if not 0 <= budget < 1 << 63:
             raise ValueError('its budget is out of range')
         options = fields.get('options')
-        parts = tuple([TracePart(str(name)[:200], int(first), int(last), float(clock))
-                       for name, first, last, clock in fields.get('parts', ())])
-        if not all(abs(part.clock) < _LATEST for part in parts):
+        parts = tuple([_part(*part) for part in fields.get('parts', ())])
+        if not all(abs(part.clock) < _LATEST and 0 <= (part.uncertainty or 0.0) < _LATEST for part in parts):
             raise ValueError('a clock is out of range')
         return Manifest(str(fields['id'])[:64], version, created, budget, options if isinstance(options, dict) else {},
                         parts)

@@ -31,7 +31,7 @@ _CHUNK = 1 << 20
 
 
 def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, float],
-                 names: Mapping[Path, str] | None = None) -> int:
+                 names: Mapping[Path, str] | None = None, uncertainties: Mapping[Path, float] | None = None) -> int:
     """Merge traces.
 
     Args:
@@ -41,6 +41,7 @@ def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, fl
         names: What the traces are called in the new one, where they are copies that nothing records into: whether the
             process with the number of one of theirs runs on this machine too says nothing then. By default the names of
             their folders.
+        uncertainties: Seconds by which clocks may be wrong after that, where they were compared with each other.
 
     Returns:
         Bytes of its logs.
@@ -55,10 +56,10 @@ def merge_traces(sources: Sequence[Path], target: Path, clocks: Mapping[Path, fl
     parts, first = [], 1
     for source, manifest, own in zip(sources, manifests, logs, strict=True):
         shift, last = clocks.get(source, 0.0), first + max(log.process for log in own) - 1
+        # One of several itself: that its parts were compared with each other says nothing of those of the others.
         inner = [TracePart(f'{called[source]}/{part.name}', part.first + first - 1, part.last + first - 1,
-                           part.clock + shift)
-                 for part in manifest.parts]     # it is one of several itself
-        parts += inner or [TracePart(called[source], first, last, shift)]
+                           part.clock + shift) for part in manifest.parts]
+        parts += inner or [TracePart(called[source], first, last, shift, (uncertainties or {}).get(source))]
         first = last + 1
     created = min(manifest.created + clocks.get(source, 0.0) for source, manifest in zip(sources, manifests, strict=True))
     budget = sum(manifest.budget for manifest in manifests)

@@ -106,7 +106,18 @@ def _parts(parts: Sequence[TracePart]) -> Iterator[tuple[str, Text]]:
     if len(parts) > _LISTED_PARTS:
         yield '', Text(f'and {count(len(parts) - _LISTED_PARTS, "trace")} more', 'dim')
     if parts:
-        yield '', Text('Times are by the clock of each machine: how far these differ is not known.', 'dim')
+        yield '', Text(_clocks_line(parts), 'dim')
+
+
+def _clocks_line(parts: Sequence[TracePart]) -> str:
+    """How far the times of parts can be compared."""
+    uncertainties = [part.uncertainty for part in parts if part.uncertainty is not None]
+    if len(uncertainties) == len(parts):
+        most = sum(sorted(uncertainties)[-2:])
+        return f'Clocks were compared while this was recorded: times of two of these differ by {seconds(most)} at most.'
+    if any(part.clock for part in parts):
+        return 'Times are by the clock of each machine, corrected as said above.'
+    return 'Times are by the clock of each machine: how far these differ is not known.'
 
 
 def pauses_line(pauses: Sequence[Pause]) -> str:

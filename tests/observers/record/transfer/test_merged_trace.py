@@ -123,6 +123,8 @@ def test_the_command_says_what_the_clocks_mean(machines: tuple[Path, Path], tmp_
     assert 'merged of  a.pfd  processes #1 to #2\n' in shown and f'unlike     {unlike}\n' in shown, shown
     assert 'unlike' not in command('show', str(one), 'info', cwd=tmp_path).stdout
     assert f'b.pfd  processes #3 to #4, {apart:+,.3f} s added to its clock\n' in shown and apart > 3000
+    assert 'Times are by the clock of each machine, corrected as said above.' in shown and 'is not known' not in shown
+    shown = command('show', 'all.pfd', 'info', cwd=tmp_path).stdout
     assert 'Times are by the clock of each machine: how far these differ is not known.' in shown
     listed = command('show', 'right.pfd', 'calls', '--rank', '1', cwd=tmp_path).stdout
     assert listed.count('#3.') == 3 and listed.count('#4.') == 2 and '#2.' not in listed, listed
