@@ -6,6 +6,7 @@ Reads arguments and hands over; called once, on the main thread. Everything heav
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import shlex
@@ -169,9 +170,39 @@ def _listen(options: argparse.Namespace) -> None:
 
 def _debug_children(trace: str) -> None:
     """Debug the processes that are followed, too, where this one is debugged."""
-    if trace and (module := sys.modules.get('pyfuncdbg.ui.prompt.install')) is not None:
+    if trace and not _follow_in_prompt(trace):
+        from pyfuncdbg.observers.record.processes import followed_process
+        own = os.getpid()
+
+        def prepare() -> None:
+            with contextlib.suppress(Exception):            # a fault of ours, never at the cost of the program
+                if os.getpid() == own:
+                    _await_breakpoints(trace)
+        followed_process.before_start.append(prepare)
+
+
+def _follow_in_prompt(trace: str) -> bool:
+    """Let processes ask here where this one is debugged; whether it is."""
+    if (module := sys.modules.get('pyfuncdbg.ui.prompt.install')) is None:
+        return False
+    from pyfuncdbg.observers.debug.debugger import debugger
+    module.follow_processes(debugger, trace)
+    return True
+
+
+def _await_breakpoints(trace: str) -> None:
+    """Before another process starts, which may come to a `breakpoint()`: it is to ask here, too."""
+    if _follow_in_prompt(trace):
+        return                                  # this one has come to one
+    from pyfuncdbg.ui.prompt.processes.program_hub import open_hub
+
+    def load() -> None:
         from pyfuncdbg.observers.debug.debugger import debugger
-        module.follow_processes(debugger, trace)
+        from pyfuncdbg.observers.record.delayed_recorder import begin_all
+        from pyfuncdbg.ui.prompt.install import install
+        begin_all()                             # the prompt reads the trace
+        install(debugger)
+    open_hub(trace, load)
 
 
 def _debug(options: argparse.Namespace) -> None:

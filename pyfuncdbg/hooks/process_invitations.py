@@ -28,6 +28,7 @@ class Invitation(NamedTuple):
 Inviter = Callable[[], Invitation | None]
 """Makes the invitation to a process that starts now; None if this observer does not go there."""
 _inviters: list[Inviter] = []
+_expected: list[Callable[[], Iterable[Invitation]]] = []
 
 
 def offer(inviter: Inviter) -> None:
@@ -59,3 +60,18 @@ def accept(received: Iterable[Invitation]) -> None:
             getattr(importlib.import_module(invitation.module), invitation.function)(**invitation.data)
         except Exception as error:              # a mistake of ours, or a trace that is gone: the program goes on
             say(f'this process is not watched: {type(error).__name__}: {error}')
+
+
+def expect(fetch: Callable[[], Iterable[Invitation]]) -> None:
+    """Take note of invitations that this process gets when it first wants to be watched, of itself.
+
+    Args:
+        fetch: Gets them then.
+    """
+    _expected.append(fetch)
+
+
+def accept_expected() -> None:
+    """Fetch and follow the invitations that are expected, once."""
+    while _expected:
+        accept(_expected.pop()())

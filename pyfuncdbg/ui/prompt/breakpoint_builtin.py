@@ -49,6 +49,8 @@ def stop(*args: Any, header: str | None = None, **options: Any) -> None:
     """
     if os.environ.get('PYTHONBREAKPOINT') == '0':
         return
+    from pyfuncdbg.hooks import process_invitations
+    process_invitations.accept_expected()       # the first process of the program debugs from now on
     from pyfuncdbg.observers.debug.debugger import debugger
     if debugger.left:
         return                                  # the user has said quit

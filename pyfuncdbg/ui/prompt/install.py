@@ -24,6 +24,7 @@ from pyfuncdbg.ui.prompt.front_ends.pipe import Pipe
 from pyfuncdbg.ui.prompt.front_ends.terminal import Terminal
 from pyfuncdbg.ui.prompt.lending.lent_terminal import LentTerminal
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, PendingCommands
+from pyfuncdbg.ui.prompt.processes import program_hub
 from pyfuncdbg.ui.prompt.processes.stop_hub import StopHub
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import listen
@@ -79,9 +80,9 @@ def _offer(debugger: Debugger, first: str) -> _Installed:
     debugpy = DebugpyClient(debugger)
     elsewhere = debugpy, NotebookKernel(conversation, debugger)
     lending = LentTerminal(conversation, pending, debugger.broker, elsewhere)
-    hub = StopHub(debugger, lambda: invitation(hub.path))
-    hub.first = first
-    debugger.broker.is_first = not first
+    hub = program_hub.hub()
+    hub.first = first or hub.first
+    hub.serve(debugger, lambda: invitation(hub.path))
     for front_end in (FirstProcess(debugger, lambda: hub.first, (debugpy,)), lending, *elsewhere, Terminal(conversation),
                       Pipe(conversation, pending)):
         debugger.broker.add(front_end)

@@ -92,6 +92,25 @@ def test_a_breakpoint_reaches_every_process_and_its_stop_is_answered_at_the_prom
     assert '*** ' in done.stderr and "name 'rank'" in done.stderr     # one frame up is `call`, which has none
 
 
+@pytest.mark.parametrize('way', ['spawn', 'shell'])
+def test_breakpoint_in_a_process_that_starts_afresh_asks_at_the_one_prompt(way: str, folder: Path) -> None:
+    """Nothing was asked of `run`: the first process loads its debugger when the other one comes to it."""
+    write(folder, STARTS[way].replace('join()', "join(); print('first', call(half, 8.0))"))
+    program = (folder / 'prog.py').read_text().replace('    y = x / 2\n', '    y = x / 2\n    breakpoint()\n')
+    (folder / 'prog.py').write_text(program)
+    done = run(folder, 'p x * 7\nprocesses\nup\ncalls\ncont\np y\ncont\n')
+    assert done.returncode == 0 and done.stdout.startswith('worker 1 2.5\n') and done.stdout.endswith('end\n'), done.stderr
+    assert 'worker:1 (pfd) p x * 7\nfloat32 35.0' in done.stderr and '2 processes' in done.stderr
+    assert ('\n(pfd) p y\nfloat32 4.0' in done.stderr) == (way == 'spawn') and 'no user' not in done.stderr
+
+
+def test_a_program_whose_processes_never_stop_loads_no_debugger(folder: Path) -> None:
+    write(folder, STARTS['spawn'] + "; print(sorted(name for name in sys.modules if name.startswith("
+                                    "('pyfuncdbg.observers.debug', 'pyfuncdbg.ui.prompt.install', 'rich'))))")
+    done = run(folder, '')
+    assert (done.returncode, done.stdout, done.stderr) == (0, 'worker 1 2.5\n[]\nend\n', '')
+
+
 def test_values_that_are_injected_in_another_process_go_on_there(folder: Path) -> None:
     write(folder, STARTS['spawn'])
     done = run(folder, 'x = x * 10\nnext\nnext\ny = y + 1\nstep\ncont\n', '--break', 'half')

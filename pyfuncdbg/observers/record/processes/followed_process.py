@@ -32,6 +32,8 @@ RANKS = 'RANK', 'OMPI_COMM_WORLD_RANK', 'PMIX_RANK', 'PMI_RANK', 'SLURM_PROCID'
 NAMED = 'label'
 """Among these the label that something in the process has given it: no environment variable has this name."""
 _MOST_WORDS, _LONGEST = 100, 1000
+before_start: list[Callable[[], None]] = []
+"""Called before this process starts another one afresh, where such are followed; they raise nothing."""
 _USER = 13
 """Place of the user id among the arguments of `_posixsubprocess.fork_exec`, behind the environment."""
 _NOT_LISTED = 'multiprocessing.resource_tracker'
@@ -83,10 +85,10 @@ class FollowedProcess:
         native: Any = sys.modules['_posixsubprocess']
         fork_exec = native.fork_exec
 
-        def listing_fork_exec(args: Any, executables: Any, close: Any, kept: Any, folder: Any, environment: Any,
-                              *more: Any) -> Any:
+        def listing_fork_exec(args: Any, files: Any, close: Any, kept: Any, cwd: Any, environment: Any, *more: Any) -> Any:
+            self._prepare_start()
             try:
-                pid = fork_exec(args, executables, close, kept, folder, environment, *more)
+                pid = fork_exec(args, files, close, kept, cwd, environment, *more)
             except BaseException as error:
                 if error.__traceback__ is not None:     # without this frame
                     error.__traceback__ = error.__traceback__.tb_next
@@ -108,6 +110,7 @@ class FollowedProcess:
             return
 
         def listing_posix_spawn(started: Any, args: Any, executable: Any, environment: Any, *more: Any) -> None:
+            self._prepare_start()
             try:
                 posix_spawn(started, args, executable, environment, *more)
             except BaseException as error:
@@ -123,10 +126,13 @@ class FollowedProcess:
     def _list_unfollowed(self, pid: int, args: Any, environment: Sequence[bytes] | None, user: int = -1) -> None:
         """List a process that was started, if it is one of Python and cannot follow."""
         command = [os.fsdecode(word) for word in args] if type(args) in (list, tuple) else []
-        ours = getattr(sys.modules.get('pyfuncdbg.hooks.own_process'), 'is_own_start', bool)
-        if self.leads and not ours() and (why := _why_unfollowed(command, environment, user)):
+        if self.leads and not _is_own_start() and (why := _why_unfollowed(command, environment, user)):
             self.append({'event': 'unfollowed', 'pid': pid, 'parent': os.getpid(), 'at': time.time(), 'why': why,
                          'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'host': os.uname().nodename})
+
+    def _prepare_start(self) -> None:
+        for prepare in list(before_start) if self.leads and not _is_own_start() else ():
+            prepare()
 
     def list_ranks(self) -> None:
         """Say which of many processes this one is, if the program has set that itself since it began."""
@@ -299,6 +305,10 @@ def _is_ours(folder: str, trace: str) -> bool:
         return False
     finally:
         os.close(number)
+
+
+def _is_own_start() -> bool:
+    return bool(getattr(sys.modules.get('pyfuncdbg.hooks.own_process'), 'is_own_start', bool)())
 
 
 def _is_trackers(command: Sequence[str]) -> bool:

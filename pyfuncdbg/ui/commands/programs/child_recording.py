@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.observers.record.delayed_recorder import DelayedRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.processes.followed_process import FollowedProcess
-from pyfuncdbg.ui.commands.socket.first_process import meet, path_of
+from pyfuncdbg.ui.commands.socket.first_process import LATER, Purpose, meet, path_of
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.recorder import Recorder
@@ -54,16 +54,32 @@ def _is_debugged(first: str) -> bool:
     Args:
         first: Where the first process listens.
     """
-    try:
-        connection, answer = meet(first, 'breakpoints', _PATIENCE)
-    except (FileNotFoundError, ConnectionRefusedError):
-        return False                            # it has ended, or debugs nothing
-    except (OSError, CommandError) as error:
-        say(f'process {os.getpid()} does not stop at breakpoints: {error}')
+    answer = _ask(first, 'breakpoints')
+    if answer == LATER:
+        process_invitations.expect(partial(_invitations_to_prompt, first))
+    if not answer or answer == LATER:
         return False
-    connection.close()
     process_invitations.accept([Invitation(**answer)])
     return True
+
+
+def _invitations_to_prompt(first: str) -> list[Invitation]:
+    """At a `breakpoint()` in a program that is not debugged: from now on it is, in its first process."""
+    answer = _ask(first, 'prompt')
+    return [Invitation(**answer)] if answer else []
+
+
+def _ask(first: str, purpose: Purpose) -> dict[str, Any]:
+    """The answer of the first process; empty where it has ended, or does not answer."""
+    try:
+        connection, answer = meet(first, purpose, _PATIENCE)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return {}
+    except (OSError, CommandError) as error:
+        say(f'process {os.getpid()} does not stop at breakpoints: {error}')
+        return {}
+    connection.close()
+    return answer
 
 
 def _start(process: FollowedProcess, path: Path, identity: tuple[int, int], options: dict[str, Any],

@@ -1,8 +1,9 @@
 """Meeting of the processes of a program: the first one listens, the others connect to it.
 
-A process asks there for the breakpoints when it starts, and for the user when a thread of it has stopped. One line of JSON
-goes each way; for a stop the protocol of the command socket follows, in which the process that has stopped is the server.
-The socket is in the user's own folder. Any thread.
+A process asks there for the breakpoints when it starts, and for the user when a thread of it has stopped; where the first
+one debugs nothing yet, for the prompt when it comes to a `breakpoint()`. One line of JSON goes each way; for a stop the
+protocol of the command socket follows, in which the process that has stopped is the server. The socket is in the user's own
+folder. Any thread.
 """
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from typing import Any, Literal
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.socket.rendezvous import bind_socket, own_folder, peer_uid, sockets_named, stale_removed
 
-Purpose = Literal['breakpoints', 'stops']
+Purpose = Literal['breakpoints', 'stops', 'prompt']
+LATER = {'later': True}
+"""Answer where there are no breakpoints: the first process debugs nothing, but would if asked for the prompt."""
 _LONGEST = 4 << 20
 """Bytes of a line: all breakpoints of a program."""
 _ENDING = '.stops'

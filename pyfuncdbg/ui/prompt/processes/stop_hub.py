@@ -1,8 +1,9 @@
 """Hub of the stops of a program: its first process listens, and the others bring their stops to its prompt.
 
-It exists once there may be another process: before the first fork, with the first invitation, and from the start of a
-program whose processes are followed. A bare thread accepts connections; each process that has stopped has a thread of its
-own, which holds its place in the broker's queue. What forks, forks without the thread that accepts.
+It exists once there may be another process: before the first fork, with the first invitation, from the start of a program
+that is debugged and whose processes are followed, else before the first one that starts afresh; then the debugger is loaded
+when a process needs it. A bare thread accepts connections; each process that has stopped has a thread of its own, which
+holds its place in the broker's queue. What forks, forks without the thread that accepts.
 """
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from pyfuncdbg.hooks.bare_thread import BareThread
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.process_invitations import Invitation
-from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.record import fork
 
-if TYPE_CHECKING:                               # most programs are one process, and need neither
+if TYPE_CHECKING:                               # most programs are one process, and need none of these
     import socket
 
+    from pyfuncdbg.observers.debug.debugger import Debugger
     from pyfuncdbg.ui.prompt.processes.remote_process import RemoteProcess
 
 _PATIENCE = 5.0
@@ -36,16 +37,18 @@ class StopHub:
     """The hub of one debugger. Any thread.
 
     Args:
-        debugger: Whose stops, and whose broker has the queue for those of other processes.
-        invite: What a process that has started needs to have the breakpoints.
+        load: Loads the debugger where there is none yet: has `serve` called.
+
     Attributes:
         first: The path of the first process's hub; '' in the first process itself, and where there is none.
     """
 
-    def __init__(self, debugger: Debugger, invite: Callable[[], Invitation]) -> None:
+    def __init__(self, load: Callable[[], None] = lambda: None) -> None:
         self.first = ''
-        self._debugger = debugger
-        self._invite = invite
+        self._load = load
+        self._debugger: Debugger | None = None
+        self._invite: Callable[[], Invitation] | None = None
+        self._loading = new_rlock()
         self._lock = new_rlock()
         self._listening: socket.socket | None = None
         self._path = ''
@@ -57,6 +60,16 @@ class StopHub:
         if hasattr(os, 'register_at_fork'):
             os.register_at_fork(before=self._bind, after_in_parent=self._accept)
         atexit.register(self.stop)
+
+    def serve(self, debugger: Debugger, invite: Callable[[], Invitation]) -> None:
+        """Have a debugger from now on.
+
+        Args:
+            debugger: Whose stops, and whose broker has the queue for those of other processes.
+            invite: What a process that has started needs to have the breakpoints.
+        """
+        self._debugger, self._invite = debugger, invite
+        debugger.broker.is_first = not self.first
 
     # ------------------------------------------------------------------ the first process
     def open(self, program: str = '') -> str:
@@ -80,7 +93,7 @@ class StopHub:
     def _bind(self, program: str = '') -> None:
         """Make the socket, before the first process starts that may need it."""
         with self._lock:
-            asks_nobody = self._debugger.broker.front_end_name == 'none'
+            asks_nobody = self._debugger is not None and self._debugger.broker.front_end_name == 'none'
             if self._listening is not None or self.first or self._has_failed or asks_nobody:
                 return
             from pyfuncdbg.ui.commands.socket import first_process
@@ -112,14 +125,18 @@ class StopHub:
             connection.setblocking(True)
             first_process.refuse_strangers(connection)
             wanted = first_process.receive_line(connection, _PATIENCE)
-            if wanted.get('for') == 'breakpoints':
-                invitation = self._invite()
-                first_process.send_line(connection, invitation._asdict())
+            if wanted.get('for') == 'breakpoints' and self._debugger is None:
+                first_process.send_line(connection, first_process.LATER)
+                connection.close()
+            elif wanted.get('for') in ('breakpoints', 'prompt'):
+                _, invite = self._debugging()
+                first_process.send_line(connection, invite()._asdict())
                 connection.close()
             elif wanted.get('for') == 'stops':
+                debugger, _ = self._debugging()
                 first_process.send_line(connection, {})
                 from pyfuncdbg.ui.prompt.processes.remote_process import RemoteProcess
-                process = RemoteProcess(connection, int(wanted['pid']), str(wanted['label']), self._debugger)
+                process = RemoteProcess(connection, int(wanted['pid']), str(wanted['label']), debugger)
                 self._processes.append(process)
                 process.hold_stops()
         except (OSError, PyfuncdbgError, KeyError, ValueError, TypeError):
@@ -128,6 +145,15 @@ class StopHub:
             if process is not None:
                 with contextlib.suppress(ValueError):
                     self._processes.remove(process)
+
+    def _debugging(self) -> tuple[Debugger, Callable[[], Invitation]]:
+        """The debugger, loaded if need be, and its invitations."""
+        with self._loading:
+            if self._debugger is None:
+                self._load()
+            if self._debugger is None or self._invite is None:
+                raise CommandError('this process is not debugged')
+            return self._debugger, self._invite
 
     def stop(self) -> None:
         """The process ends: those that wait go on."""
@@ -157,7 +183,8 @@ class StopHub:
         """In the child: the hub is the parent's, or that of its parent."""
         self.first = self._path or self.first
         self._path = ''
-        self._debugger.broker.is_first = not self.first
+        if self._debugger is not None:
+            self._debugger.broker.is_first = not self.first
         if self._listening is not None:
             self._listening.close()
         if self._accepting is not None:
