@@ -89,7 +89,7 @@ def _replay_all(context: Context, args: argparse.Namespace) -> ReplayedCalls:
           context.progress(_PROGRESS) as tell):
         def spread(numbers: Sequence[str]) -> Iterator[CallOutcome]:
             for place, answer in enumerate(answers(numbers, tell)):
-                yield (unreplayed(trace.call(numbers[place]), answer.failure) if answer.failure else
+                yield (unreplayed(trace.call(numbers[place]), f'#{numbers[place]}: {answer.failure}') if answer.failure else
                        from_plain(CallOutcome, answer.result))
 
         return replayer.run(site, args.n, None, context.announce, spread)

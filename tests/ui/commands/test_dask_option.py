@@ -185,7 +185,7 @@ print(json.dumps([result.verdicts, list(result.refusals), result.same, audit.pur
 """, DEADLY='1')
     verdicts, refusals, same, purity, remarks, seen, children = said
     assert verdicts == {'same': 2, 'not replayed': 1} and not same
-    assert refusals == ['the process that worked at it was ended by SIGABRT']
+    assert refusals == ['#38: the process that worked at it was ended by SIGABRT']
     assert purity == 'not known' and remarks == ['not replayed: the process that worked at it was ended by SIGABRT']
     assert {(what, total) for what, _, total, _, _ in seen} == {('replaying, calls', 3)} and seen[-1][1] == 3
     assert any(started for *_, started, _ in seen) and not any(listening for *_, listening in seen) and not children
@@ -238,7 +238,7 @@ def test_a_cluster_answers_as_one_process_does_whatever_dies(recorded: Path, alo
     (_, _, once), (_, text, always) = found['once'], found['always']
     assert json.loads(once)['verdicts'] == {'same': 3} and not (recorded / 'kills once').exists()
     assert json.loads(always)['verdicts'] == {'same': 2, 'not replayed': 1}
-    assert 'not replayed, 1 call: each worker that worked at it has died' in text
+    assert 'not replayed, 1 call: #25: each worker that worked at it has died' in text
     assert not [line for line in done.stderr.splitlines() if 'pyfuncdbg' in line]
 
     refusals = {name: found[name][2] for name in ('other', 'without', 'empty')}
