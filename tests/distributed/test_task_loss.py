@@ -13,6 +13,7 @@ import pytest
 
 import pyfuncdbg
 import pyfuncdbg.tf as tf
+from pyfuncdbg.observers.record.trace import Trace
 
 # The folder of these tests would do as `distributed` itself.
 pytest.importorskip('distributed.client', reason="needs distributed: pip install '.[test]'")
@@ -80,14 +81,27 @@ class Running(threading.Thread):
 
 
 def test_a_task_that_is_killed_and_comes_back(client: Any, target: str, tmp_path: Path) -> None:
+    with pyfuncdbg.distributed.attach(client, tmp_path / 'job.pfd'):
+        lose_a_task(client, target, tmp_path)
+    with Trace.open(tmp_path / 'job.pfd') as trace:         # what the task had before it was killed
+        labels = {process.log: process.label for process in trace.info().tree}
+        (call,) = trace.calls(printed=True)
+    assert labels[call.process] == 'worker:1' and ''.join(one.text for one in call.output) == 'before the end\n'
+    assert call.site.stack[-1].function == 'lose_a_task' and call.site.stack[-1].filename == __file__
+
+
+def lose_a_task(client: Any, target: str, tmp_path: Path) -> None:
+    """Kill the second task in a run, and go on in a new session."""
     with v1.Graph().as_default() as graph, v1.Session(target) as session:
         with tf.device(FIRST):
             kept = v1.get_variable('kept', initializer=1., use_resource=True)
         with tf.device(SECOND):
             lost = v1.get_variable('lost', initializer=2., use_resource=True)
+            printed = tf.numpy_function(lambda: print('before the end') or 1, [], tf.int64, serialize=True)
         both, start = kept + lost, v1.global_variables_initializer()
         session.run(start)
-        session.run(kept.assign_add(4.))
+        session.run([kept.assign_add(4.), printed])
+        time.sleep(.5)                          # its log is written
         running = Running(session, waiting(tmp_path / 'begun'), tmp_path / 'begun')
         (address,) = [address for address, info in client.scheduler_info()['workers'].items() if info['name'] == 1]
         os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)

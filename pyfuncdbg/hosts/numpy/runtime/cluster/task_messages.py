@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hooks.call import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class Piece:
         stages: In order.
         arrivals: What comes from other tasks.
         results: Tensors that the session gets, by name.
+        stacks: Where in the program its nodes were made, each stack once.
+        stack_of: The index of each node's stack.
     """
 
     graph: bytes
@@ -67,10 +70,13 @@ class Piece:
     stages: tuple[Stage, ...]
     arrivals: tuple[Arrival, ...]
     results: tuple[str, ...]
+    stacks: tuple[tuple[Frame, ...], ...]
+    stack_of: Mapping[str, int]
 
     def to_data(self) -> dict[str, Any]:
         """The piece as plain data."""
         return {'graph': self.graph, 'arguments': dict(self.arguments), 'results': list(self.results),
+                'stacks': [[list(frame) for frame in stack] for stack in self.stacks], 'stack_of': dict(self.stack_of),
                 'stages': [[s.level, list(s.nodes), list(s.feeds), list(s.outputs),
                             [[t, list(names)] for t, names in s.sends]] for s in self.stages],
                 'arrivals': [[a.task, a.level, a.before] for a in self.arrivals]}
@@ -81,7 +87,8 @@ def piece_of(data: Mapping[str, Any]) -> Piece:
     stages = tuple(Stage(level, tuple(nodes), tuple(feeds), tuple(outputs), tuple((t, tuple(names)) for t, names in sends))
                    for level, nodes, feeds, outputs, sends in data['stages'])
     return Piece(bytes(data['graph']), dict(data['arguments']), stages, tuple(Arrival(*entry) for entry in data['arrivals']),
-                 tuple(data['results']))
+                 tuple(data['results']), tuple(tuple(Frame(*frame) for frame in stack) for stack in data['stacks']),
+                 dict(data['stack_of']))
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,8 @@ class GraphCut:
                                 tuple(sorted(part.used[level] - here)), tuple(sorted(here & (needed_later | sent))), sends))
             needed_later |= part.used[level]
         arrivals = tuple(Arrival(task, level, before) for (task, level), before in sorted(part.arrivals.items()))
-        return Piece(graph.serialized(same_space), graph.arguments, tuple(reversed(stages)), arrivals, tuple(part.results))
+        return Piece(graph.serialized(same_space), graph.arguments, tuple(reversed(stages)), arrivals, tuple(part.results),
+                     tuple(graph.stacks), graph.stack_of)
 
     def _tensor(self, slot: int) -> object:
         if slot in self._fed:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions, put_library
@@ -18,6 +19,8 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 _TOKEN = 'token'
+_FRAMES = 16
+"""Frames of a stack that a task gets, to show where a node was made."""
 
 
 class PieceGraph:
@@ -29,6 +32,8 @@ class PieceGraph:
 
     Attributes:
         arguments: The placeholder of each tensor from elsewhere, by the tensor's name.
+        stacks: Where the program has made the nodes, each stack once: their innermost frames.
+        stack_of: The index of each node's stack.
     """
 
     def __init__(self, plan: CompiledPlan, name_of: Callable[[int], str]) -> None:
@@ -39,6 +44,8 @@ class PieceGraph:
         self._names = {op.name for op in plan.graph.operations}
         self._constants: set[str] = set()
         self.arguments: dict[str, str] = {}
+        self.stacks: dict[tuple[Frame, ...], int] = {}
+        self.stack_of: dict[str, int] = {}
 
     def add_argument(self, name: str, tensor: Any) -> None:
         """Add the placeholder of a tensor from elsewhere."""
@@ -94,3 +101,4 @@ class PieceGraph:
             if key.startswith('_py') and type(op.attrs.get(key)) in (int, bool, float, str):
                 put_attr_value(node.attr[key], op.attrs[key])
         self._ops.append(op)
+        self.stack_of[op.name] = self.stacks.setdefault(op.stack[-_FRAMES:], len(self.stacks))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hooks.call import Run, RunForm
+from pyfuncdbg.hooks.call import Frame, Run, RunForm
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.output import numpy_errstate
@@ -20,6 +20,7 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions
 from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef
 from pyfuncdbg.hosts.numpy.runtime.cluster.server import TaskState, TaskVariables
 from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import Piece, Stage, pack_tensor, unpack_tensor
@@ -65,6 +66,8 @@ class PreparedPiece:
         with context.under(self._graph):
             nodes.run(message.node, ())
         self._ops = nodes.ops
+        for name, index in piece.stack_of.items():
+            _put_stack(self._ops[name], piece.stacks[index])
         self._names = {op: name for name, op in self._ops.items()}
         self._plans: dict[int, tuple[CompiledPlan, RunForm]] = {}
         self._pools = Pools(SessionOptions())
@@ -126,6 +129,15 @@ class PreparedPiece:
             run.control = None
             numpy_errstate.state.set(before)
         return dict(zip(stage.outputs, results, strict=True))
+
+
+def _put_stack(op: Operation, stack: tuple[Frame, ...]) -> None:
+    """Let a node be made where the program has made it, with the nodes of the functions that it calls."""
+    for node in [op, *(node for function in called_functions([op]) for node in function.graph.operations)]:
+        node.stack = stack
+        function = node.attrs.get('_py_function')
+        if function is not None:
+            function.place(node)
 
 
 class _TaskSession:
