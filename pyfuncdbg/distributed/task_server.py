@@ -34,11 +34,12 @@ class _Step:
 
     Attributes:
         begun: Whether the session has asked for it.
+        answered: Whether the session has its answer.
         ended: Done when the step has failed or was cancelled.
     """
 
     def __init__(self) -> None:
-        self.begun = False
+        self.begun = self.answered = False
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._offers: dict[tuple[int, int], asyncio.Future[Mapping[str, Any]]] = {}
 
@@ -123,13 +124,18 @@ class TaskServer:
             work.cancel()
             return {'error': aborted()}
         answer = work.result()
+        state.answered = True
         if 'error' in answer:
             state.end()
-        if state.is_spent and not state.ended.done():
-            self._steps.pop((step, device), None)
-        else:
-            asyncio.get_running_loop().call_later(_ORPHANED, self._steps.pop, (step, device), None)
+        self._forget(step, device, state)
         return answer
+
+    def _forget(self, step: str, device: str, state: _Step) -> None:
+        """Forget a step when all is done, or some time after it has failed: a task may still ask for something of it."""
+        if state.ended.done():
+            asyncio.get_running_loop().call_later(_ORPHANED, self._steps.pop, (step, device), None)
+        elif state.answered and state.is_spent:
+            self._steps.pop((step, device), None)
 
     def _step(self, step: str, device: str) -> _Step:
         return self._steps.setdefault((step, device), _Step())
@@ -194,12 +200,14 @@ class TaskServer:
             if not state.begun:                 # its session is gone
                 state.end()
         state.take(level, consumer)
+        self._forget(step, device, state)
         return {'tensors': offer.result()} if offer.done() else {}
 
     async def _abort(self, step: str, device: str) -> dict[str, Any]:
         """The step has failed elsewhere, or was cancelled."""
-        self._step(step, device).end()
-        asyncio.get_running_loop().call_later(_ORPHANED, self._steps.pop, (step, device), None)
+        state = self._step(step, device)
+        state.end()
+        self._forget(step, device, state)
         return {}
 
 

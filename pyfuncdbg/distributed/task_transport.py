@@ -8,7 +8,8 @@ import asyncio
 import contextlib
 import importlib
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,6 +115,8 @@ class DaskConnection:
         self._running: set[asyncio.Future[Any]] = set()     # touched on the event loop only
         self._lost: set[int] = set()            # tasks that were gone when they were asked last
         self.devices = Devices(tuple(peer.device for peer in peers), home)
+        # A session that is not closed: what the tasks have for it goes when it is collected, not at the program's end.
+        weakref.finalize(self, _close_later, weakref.ref(client), peers, self._session).atexit = False
 
     def address_space(self, task: int) -> str:
         """As of `TaskConnection`."""
@@ -184,9 +187,7 @@ class DaskConnection:
     def _abort(self, step: str, tasks: Iterable[int]) -> None:
         """End a step on some tasks; nobody waits for it."""
         for task in list(tasks):
-            future = asyncio.ensure_future(_ask_device(self._client, self._peers[task], 'abort', {'step': step}))
-            _ending.add(future)
-            future.add_done_callback(_forget)
+            _start(_ask_device(self._client, self._peers[task], 'abort', {'step': step}))
 
     async def _find_again(self, task: int) -> None:
         """Look for a task that was gone.
@@ -232,8 +233,26 @@ class DaskConnection:
             self._client.sync(close)
 
 
+def _close_later(client_of: Any, peers: Sequence[_Peer], session: str) -> None:
+    """Free what the tasks have for a session; on any thread."""
+    client = client_of()
+
+    def close() -> None:
+        for peer in peers:
+            _start(_ask_device(client, peer, 'close', {'session': session}))
+    if client is not None and client.status == 'running':
+        client.loop.add_callback(close)
+
+
 _ending: set[asyncio.Future[Any]] = set()
 """Requests whose answer nobody awaits."""
+
+
+def _start(request: Coroutine[Any, Any, Any]) -> None:
+    """Begin a request whose answer nobody awaits, on the event loop."""
+    future = asyncio.ensure_future(request)
+    _ending.add(future)
+    future.add_done_callback(_forget)
 
 
 def _forget(future: asyncio.Future[Any]) -> None:

@@ -1,7 +1,11 @@
 """Sessions on tasks that are the workers of a real Dask cluster of processes: what runs where, and that nothing differs."""
 from __future__ import annotations
 
+import gc
 import os
+import shutil
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -337,6 +341,36 @@ def test_what_is_on_two_tasks(session: Any) -> None:
         session.run(tf.gradients(near, x))
 
 
+def left_on(client: Any) -> list[Any]:
+    """What the workers have of steps, and of sessions."""
+    def left(dask_worker: Any) -> list[Any]:
+        server = dask_worker.handlers['pyfuncdbg_task'].__self__
+        return [*server._steps, *(session for task in server._tasks.values() for session in task._sessions)]
+    return [entry for entries in client.run(left).values() for entry in entries]
+
+
+def test_nothing_is_left_of_a_session(client: Any, target: str) -> None:
+    gc.collect()
+    with v1.Graph().as_default():
+        with tf.device(SECOND):
+            far = tf.tanh(v1.placeholder_with_default([1., 2.], [2]))
+        with tf.device(FIRST):
+            fetches = [far + float(i) for i in range(3)]
+        for closes in (True, False):
+            session = v1.Session(target)
+            for fetch in fetches * 3:
+                session.run(fetch)
+            assert len(left_on(client)) == 2    # on two tasks
+            if closes:
+                session.close()
+            del session
+            gc.collect()
+            end = time.monotonic() + 60
+            while left_on(client) and time.monotonic() < end:
+                time.sleep(.02)
+            assert left_on(client) == []
+
+
 def test_no_such_task(client: Any, target: str) -> None:
     with pytest.raises(tf.errors.UnavailableError, match=r"task /job:worker/task:1 is not there: the Dask cluster has no "
                                                          r"worker '7'\. Its workers: '0', '1'\."):
@@ -350,3 +384,21 @@ def test_no_such_task(client: Any, target: str) -> None:
         x = tf.constant(1.) + 1.
         with pytest.raises(tf.errors.UnavailableError, match=r'no server is at .*/worker/9\. Did you mean .*worker/0'):
             session.run(x)
+
+
+@pytest.mark.skipif(shutil.which('openssl') is None, reason='openssl makes the certificate')
+def test_the_security_settings_of_the_client(client: Any, tmp_path: Path) -> None:
+    from distributed import Client, LocalCluster, Security
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', tmp_path / 'key.pem', '-out',
+                    tmp_path / 'cert.pem', '-days', '2', '-subj', '/CN=localhost'], check=True, capture_output=True)
+    files = {f'tls_{role}_{kind}': str(tmp_path / f'{kind}.pem') for role in ('client', 'worker', 'scheduler')
+             for kind in ('cert', 'key')}
+    security = Security(require_encryption=True, tls_ca_file=str(tmp_path / 'cert.pem'), **files)
+    with LocalCluster(n_workers=2, processes=False, dashboard_address=':0', security=security, protocol='tls') as cluster, \
+            Client(cluster, security=security), v1.Graph().as_default():
+        target = tf.distribute.Server({'worker': ['0', '1']}, 'worker', 0, protocol='dask').target
+        x = v1.placeholder(tf.float32)
+        with tf.device(SECOND):
+            y = v1.py_func(lambda value: value + 1, [x], tf.float32)        # the tasks are in this process
+        with v1.Session(target) as session:
+            assert session.run(y * 2., {x: 3.}) == 8.
