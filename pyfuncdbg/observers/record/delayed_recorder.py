@@ -4,6 +4,9 @@ A hook that makes the recorder when a host asks for the first time whether a cal
 """
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 from collections.abc import Callable
 
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
@@ -12,6 +15,9 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.transparent_frames import transparent
 
 _waiting: list[DelayedRecorder] = []
+_RECORDER = 'pyfuncdbg.observers.record.recorder'
+_MANY = 2
+"""Forks of a program that has made no call: from then on its children, which may make some, find the recorder loaded."""
 
 
 class DelayedRecorder:
@@ -29,11 +35,14 @@ class DelayedRecorder:
         self._lock = new_rlock()
         self._is_waiting = True
         self._recorder: Hook | None = None
+        self._forks = 0
 
     def install(self) -> None:
         """Wait for the first call."""
         _waiting.append(self)
         hooks.add(self)
+        if hasattr(os, 'register_at_fork'):
+            os.register_at_fork(after_in_parent=self._load_for_children)
 
     def begin(self) -> Hook | None:
         """Make the recorder, if it is not made. Other threads that have a call wait: none goes unrecorded.
@@ -48,6 +57,15 @@ class DelayedRecorder:
                 self._recorder = self._make(self)
                 hooks.remove(self)
             return self._recorder
+
+    def _load_for_children(self) -> None:
+        """Load the recorder where each of many children would, which takes longer than all else that recording adds there.
+
+        Not before the fork: modules such as `logging` register for forks, and would be called for this one by half.
+        """
+        self._forks += 1
+        if self._is_waiting and self._forks >= _MANY and 'numpy' in sys.modules and _RECORDER not in sys.modules:
+            importlib.import_module(_RECORDER)
 
     def wants(self, site: CallSite, run: Run) -> bool:
         """There is a call: the recorder takes it.

@@ -1,6 +1,9 @@
 """A recorder that is made with the first call: no call of any thread goes unrecorded, and none twice."""
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +13,7 @@ import numpy as np
 import pytest
 from plain_host import new_run, wrapped
 
+import pyfuncdbg
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.installed_hooks import Hook
@@ -74,3 +78,29 @@ def test_one_that_cannot_be_made_is_out_of_the_way(tmp_path: Path) -> None:
     assert asked == [None] and waiting not in hooks and recorders() == ()
     begin_all()
     assert asked == [None]
+
+
+FORKS = '''
+import multiprocessing, numpy, sys
+from pyfuncdbg import tf
+
+def work(number):
+    print(number, 'pyfuncdbg.observers.record.recorder' in sys.modules, flush=True)
+    tf.numpy_function(float, [tf.constant(1.0)], tf.float32)
+
+if __name__ == '__main__':
+    for number in range(4):
+        process = multiprocessing.get_context('fork').Process(target=work, args=(number,))
+        process.start()
+        process.join()
+'''
+
+
+def test_the_third_forked_child_need_not_load_the_recorder(tmp_path: Path) -> None:
+    (tmp_path / 'forks.py').write_text(FORKS)
+    done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '-q', 'forks.py'], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=110, check=True,
+                          env={**os.environ, 'PYTHONPATH': str(Path(pyfuncdbg.__file__).parents[1])})
+    assert done.stdout == '0 False\n1 False\n2 True\n3 True\n' and not done.stderr
+    with Trace.open(tmp_path / 'forks.pfd') as trace:
+        assert trace.count() == 4
