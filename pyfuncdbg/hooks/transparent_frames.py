@@ -19,17 +19,14 @@ def transparent(marked: _T) -> _T:
     Compiled code has no frames, and stays as it is.
 
     Args:
-        marked: The function or class, which is changed.
+        marked: The function, property or class, which is changed.
 
     Returns:
         `marked`.
     """
-    if isinstance(marked, FunctionType):
-        marked.__code__ = _transparent_code(marked.__code__)
-    elif isinstance(marked, type):
-        for value in list(vars(marked).values()):
-            for function in _functions_of(value):
-                transparent(function)
+    for member in list(vars(marked).values()) if isinstance(marked, type) else (marked,):
+        for function in _functions_of(member):
+            function.__code__ = _transparent_code(function.__code__)
     return marked
 
 
@@ -37,9 +34,9 @@ def _functions_of(member: Any) -> tuple[Any, ...]:
     if isinstance(member, FunctionType):
         return member,
     if isinstance(member, (classmethod, staticmethod)):
-        return member.__func__,
+        return _functions_of(member.__func__)
     if isinstance(member, property):
-        return tuple([function for function in (member.fget, member.fset) if function is not None])
+        return _functions_of(member.fget) + _functions_of(member.fset)
     return ()
 
 

@@ -1,5 +1,6 @@
 """Patches: attributes of a framework that are replaced while it is watched, and restored exactly.
 
+The frames of replacements are transparent: warnings of the framework and of the program count past them.
 The attachment makes and restores them, on the thread that attaches or detaches; it suspends those that cost a program time
 while no hook is installed, on the thread that adds or removes hooks.
 """
@@ -8,6 +9,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from typing import Any
+
+from pyfuncdbg.hooks.transparent_frames import transparent
 
 _ABSENT: Any = object()
 
@@ -28,7 +31,7 @@ class _Patch:
         self.owner = owner
         self.name = name
         self.original = self.present()
-        self.replacement = replacement
+        self.replacement = transparent(replacement)
         self.make = make
 
     def present(self) -> Any:
@@ -37,7 +40,7 @@ class _Patch:
     def put(self) -> None:
         """Put the replacement there; a new one where other code has replaced the original meanwhile."""
         if self.make is not None and self.present() is not self.original:
-            self.original, self.replacement = self.present(), self.make(getattr(self.owner, self.name))
+            self.original, self.replacement = self.present(), transparent(self.make(getattr(self.owner, self.name)))
         setattr(self.owner, self.name, self.replacement)
 
     def take_away(self) -> bool:

@@ -46,9 +46,13 @@ def without_own_frames(entry: TracebackType | None) -> TracebackType | None:
 def without_trace(replacement: Callable[..., Any]) -> Callable[..., Any]:
     """A replacement in whose errors none of our frames is; in compiled code it cannot take its own out itself.
 
+    The frames of both are transparent.
+
     Args:
         replacement: Of a framework's function or method.
     """
+    transparent(replacement)
+
     def replaced(*args: Any, **settings: Any) -> Any:
         try:
             return replacement(*args, **settings)

@@ -51,7 +51,7 @@ class JaxAttachment:
         self._sites = CallbackSites(jax_parts, host, jax_parts.callback._FlatCallback.__call__, limit)
         self._executables = Executables(jax_parts, host, self._lowered, self._sites.of_lowered)
         self._runs = Dispatches(jax_parts, host, self._executables)
-        self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors)
+        self._calls = CallbackDispatch(jax_parts, self._lowered, self._sites, self._runs, errors, limit)
         self._rules = DerivativeRules(jax_parts, host, self._sites, self._runs.eager_runs)
         self._ops = ProgramOps(jax_parts, host, self._runs, self._sites.name_of_step)
         self._eager_ops = self._runs.eager_ops = EagerOps(jax_parts, host, self._executables, self._runs.eager_runs)

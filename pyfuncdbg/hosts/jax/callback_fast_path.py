@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.chain import call_unwatched
 from pyfuncdbg.hooks.installed_hooks import hooks
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.watched_call import make_call, make_ended_call
 from pyfuncdbg.hosts.jax.programs.executables import Executable
 
@@ -152,3 +153,6 @@ class CallbackFastPath:
         self._runs.end_inline(dispatch, outputs)
         make_ended_call(executable.site, run, list(args), outputs, thread.native_id, watcher)
         return True
+
+
+transparent(CallbackFastPath)                   # where it is not compiled, which would take no decorator

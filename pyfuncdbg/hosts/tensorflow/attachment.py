@@ -16,6 +16,7 @@ from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.host import HOSTS
 from pyfuncdbg.hooks.own_files import RUNNERS
+from pyfuncdbg.hooks.transparent_frames import TRANSPARENT
 from pyfuncdbg.hosts.interception.patching import Patches, undo
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.tensorflow.call_dispatch import CallDispatch
@@ -148,4 +149,4 @@ def own_files(*files: str) -> frozenset[str]:
         if runs:
             names.append(frame.f_code.co_filename)
         frame = frame.f_back  # type: ignore[assignment]
-    return frozenset(names)
+    return frozenset((*names, *(name + TRANSPARENT for name in names)))

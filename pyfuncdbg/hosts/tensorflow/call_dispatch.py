@@ -16,6 +16,7 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame, mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.generator_end import GeneratorEnd
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
@@ -45,6 +46,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 _NONE: Any = object()
 
 
+@transparent
 class CallDispatch:
     """Dispatcher between TensorFlow and the functions that it calls.
 
@@ -260,6 +262,7 @@ class CallDispatch:
             raise
 
 
+@transparent
 def _call_as_numpy_function(plainly: Callable[..., Any], func: Any) -> Callable[..., Sequence[Any]]:
     """A function for the hooks that calls `func` and keeps the original result."""
     def call(*inputs: Any) -> Sequence[Any]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.installed_hooks import hooks
 from pyfuncdbg.hooks.own_files import is_machinery, machinery_by_file
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK, eager_outputs, site_at_place
@@ -181,3 +182,6 @@ def _dispatch_frame() -> FrameType:
     while frame.f_globals is globals() and frame.f_back is not None:
         frame = frame.f_back
     return frame
+
+
+transparent(CallFastPath)                       # where it is not compiled, which would take no decorator

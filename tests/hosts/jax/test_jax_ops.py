@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,14 @@ marks_backward_ops = pytest.mark.skipif((0, 0) < RELEASE < (0, 8),
                                         reason='JAX before 0.8 does not mark the ops of a backward pass')
 
 
-def test_health_names_the_op_and_the_line_where_inf_is_born(tmp_path: Path) -> None:
-    done, trace = record(tmp_path, PROGRAMS / 'nan.py', '--ops')
+@pytest.fixture(scope='module')
+def nan(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The end of `nan.py`, and its recording."""
+    return record(tmp_path_factory.mktemp('nan'), PROGRAMS / 'nan.py', '--ops')
+
+
+def test_health_names_the_op_and_the_line_where_inf_is_born(nan: Any) -> None:
+    done, trace = nan
     assert done.stdout == (PROGRAMS / 'nan.out').read_text(), done.stderr
     assert 'Inf born in call' in done.stderr and 'div created at nan.py:9' in done.stderr
     first = next(call for call in trace.calls(kind='op') if call.outputs and call.outputs[0].stats.bad)
@@ -43,8 +50,8 @@ def test_what_a_callback_returns_is_born_in_its_call_and_not_in_the_op(tmp_path:
 
 
 @marks_backward_ops
-def test_the_tape_begins_to_be_bad_at_its_line_and_tells_the_dead_gradient(tmp_path: Path) -> None:
-    _, trace = record(tmp_path, PROGRAMS / 'nan.py', '--ops')
+def test_the_tape_begins_to_be_bad_at_its_line_and_tells_the_dead_gradient(nan: Any) -> None:
+    _, trace = nan
     tape = tape_of(trace)
     bad = [edge for edge in tape.edges if edge.gradient.remarks and {'Inf', 'NaN'} & set(edge.gradient.remarks)]
     maker = next(node for node in tape.nodes if node.number == bad[0].source)

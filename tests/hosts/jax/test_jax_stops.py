@@ -94,6 +94,7 @@ import pyfuncdbg
 from pyfuncdbg.hosts.jax.runs import collective_limit
 collective_limit._LONG = int(os.environ['LIFTED'] or collective_limit._LONG)
 def part(v):
+    if v[0] == 0 and os.environ.get('RAISES'): raise ValueError('of one device')
     return np.asarray(v) + 1
 def each(v):
     return jax.lax.psum(jax.pure_callback(part, jax.ShapeDtypeStruct(v.shape, v.dtype), v), 'i')
@@ -123,3 +124,16 @@ def test_a_stop_longer_than_the_limit(tmp_path: Path, monkeypatch: pytest.Monkey
     assert 'This thread has been waiting for `all reduce' in done.stderr
     assert (done.returncode != 0 and 'Termination timeout' in rest and "'still here'" not in rest) is ends
     assert ("'still here'" in rest and done.stdout == '[3.]\n') is not ends
+
+
+@pytest.mark.skipif((0, 0) < RELEASE < (0, 8), reason='XLA of JAX before 0.8 does not know the flag')
+def test_a_program_that_hangs_in_a_collective_is_told_and_ends_with_the_limit(tmp_path: Path,
+                                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exception of one device leaves the others in the collective: XLA ends such a program, with and without us."""
+    for name, value in {'MORE_FLAGS': WARNS_SOON, 'LIFTED': '3', 'RAISES': '1'}.items():
+        monkeypatch.setenv(name, value)
+    done, _ = record(tmp_path, WAITING, '--catch', '--ui', 'prompt', typed='c\n')
+    said = ' '.join(done.stderr.split())
+    assert 'each/part has raised on one of 2 devices: if the others wait for it in a collective' in said, done.stderr
+    assert 'Without stops XLA ends it after 41 s' in said and 'Termination timeout' in said
+    assert done.returncode == -6 and done.stdout == ''

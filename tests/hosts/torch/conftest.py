@@ -44,13 +44,31 @@ def seen(torch: Any) -> Iterator[Seen]:
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
     """Records a program of `programs`, or one given as text."""
+    return recorder_in(tmp_path)
+
+
+@pytest.fixture(scope='session')
+def recorded_program(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """Records a program of `programs` once for all tests that only read the trace: to import PyTorch takes seconds."""
+    recordings: dict[tuple[str, ...], Recorded] = {}
+
+    def recorded(program: str, *options: str) -> Recorded:
+        key = program, *options
+        if key not in recordings:
+            recordings[key] = recorder_in(tmp_path_factory.mktemp('recorded'))(program, *options)
+        return recordings[key]
+    return recorded
+
+
+def recorder_in(place: Path) -> Record:
+    """A function that records in a folder."""
     def recorded(program: str, *options: str, args: tuple[str, ...] = ()) -> Recorded:
         path = PROGRAMS / program
         if '\n' in program:
-            path = tmp_path / 'program.py'
+            path = place / 'program.py'
             path.write_text(program)
-        folder = tmp_path / 'recorded.pfd'
-        done = run_command('run', '--record', str(folder), *options, str(path), *args, cwd=tmp_path)
+        folder = place / 'recorded.pfd'
+        done = run_command('run', '--record', str(folder), *options, str(path), *args, cwd=place)
         assert done.returncode == 0, done.stdout + done.stderr
         return Recorded(done.stdout, done.stderr, Trace.open(folder), folder)
     return recorded

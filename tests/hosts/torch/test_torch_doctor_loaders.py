@@ -331,6 +331,7 @@ if __name__ == '__main__':
 @pytest.mark.torch
 @pytest.mark.parametrize('method', ['fork', 'spawn'])
 def test_exceptions_of_workers(tmp_path: Path, method: str) -> None:
+    """Exceptions, and the fact about the loader: of one recording, for each process imports PyTorch."""
     (tmp_path / 'program.py').write_text(FAILING.replace('METHOD', method))
     found = [finding for finding in diagnosed(tmp_path, tmp_path / 'program.py') if finding.kind == 'worker error']
     first, second = found
@@ -339,6 +340,14 @@ def test_exceptions_of_workers(tmp_path: Path, method: str) -> None:
     assert first.what.endswith('for item 9; the program got it as KeyError at program.py:13, in place of batch 4')
     assert second.what.startswith('DataLoader worker 0 raised RuntimeError: stack expects each tensor to be equal size')
     assert second.what.endswith('in place of batch 2 (items 4, 5)') and second.place.line == 13
+    with Trace.open(tmp_path / 'it.pfd') as trace:
+        fact, = TraceEvidence(trace).facts_of_kind('torch loader')
+    assert (fact.place.line, fact.text('dataset'), fact.data['forked']) == (13, 'Numbers', method == 'fork')
+    assert {name: fact.number(name) for name in ('workers', 'passes', 'batches')} == {
+        'workers': 2, 'passes': 2, 'batches': 4 + 2}        # each pass ends with an error in its next batch
+    assert sorted(fact.data['pids'].values()) == [0, 0, 1, 1]
+    times = [fact.number(name) for name in ('made', 'first', 'waited', 'span')]
+    assert all(time > 0 for time in times) and sum(times[:3]) <= times[3]
 
 
 DYING = '''
@@ -421,23 +430,6 @@ def test_the_examined_program_sees_nothing_of_it(tmp_path: Path) -> None:
     done = run_command('doctor', 'program.py', cwd=tmp_path)
     assert plain.stdout.count('ValueError: sampler') == 2
     assert done.stdout.replace(str(tmp_path) + '/', '') == plain.stdout.replace(str(tmp_path) + '/', '')
-
-
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize('method', ['fork', 'spawn'])
-def test_facts_of_a_loader(tmp_path: Path, method: str) -> None:
-    (tmp_path / 'program.py').write_text(FAILING.replace('METHOD', method).replace('index == 9', 'False'))
-    diagnosed(tmp_path, tmp_path / 'program.py')
-    with Trace.open(tmp_path / 'it.pfd') as trace:
-        fact, = TraceEvidence(trace).facts_of_kind('torch loader')
-    assert (fact.place.line, fact.text('dataset'), fact.data['forked']) == (13, 'Numbers', method == 'fork')
-    assert {name: fact.number(name) for name in ('workers', 'passes', 'batches')} == {
-        'workers': 2, 'passes': 2, 'batches': 6 + 2}        # the second pass ends with an error in its third batch
-    assert sorted(fact.data['pids'].values()) == [0, 0, 1, 1]
-    times = [fact.number(name) for name in ('made', 'first', 'waited', 'span')]
-    assert all(time > 0 for time in times) and sum(times[:3]) <= times[3]
 
 
 FAULTY_WORKERS = '''

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 from torch_programs import run_command
@@ -42,20 +42,41 @@ print('done', net.norm.num_batches_tracked.item(), net.gate.scale.grad.tolist(),
 LAST = f'program.py:{PROGRAM.count(chr(10))}'
 
 
-@pytest.fixture
-def asked(tmp_path: Path) -> Any:
-    """Asks at the last line of the program; gives its output and the answers."""
-    (tmp_path / 'program.py').write_text(PROGRAM)
-
-    def ask(*commands: str) -> tuple[str, str]:
-        done = run_command('run', '-q', '--break', LAST, '--ui', 'prompt', '--record', 'program.pfd', 'program.py',
-                           cwd=tmp_path, typed='\n'.join((*commands, 'c', '')))
-        return done.stdout, done.stderr
-    return ask
+REFUSED = {
+    'check --module nosuch': "no module 'nosuch' was called in run #2; there were Net, conv, norm, gate, drop, out",
+    'check --module --run 99': 'no run 99',
+    'check --module --call 1': '--module checks the modules of a run, and takes no --call'}
 
 
-def test_the_innermost_wrong_module_is_found_by_input_and_parameter(asked: Any) -> None:
-    _, told = asked('check --module --json')
+class Asked(NamedTuple):
+    """A stop at the last line of the program, at which checks were asked for.
+
+    Attributes:
+        folder: Of the program and its trace.
+        out: What the program printed.
+        answers: By command.
+    """
+
+    folder: Path
+    out: str
+    answers: dict[str, str]
+
+
+@pytest.fixture(scope='module')
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    """One session for all tests: each would import PyTorch and its compiler."""
+    folder = tmp_path_factory.mktemp('asked')
+    (folder / 'program.py').write_text(PROGRAM)
+    commands = 'check --module --json', 'check --run 1', *REFUSED, 'c'
+    done = run_command('run', '-q', '--break', LAST, '--ui', 'prompt', '--record', 'program.pfd', 'program.py', cwd=folder,
+                       typed='\n'.join((*commands, '')))
+    _, *answers = done.stderr.split('(pfd) ')
+    assert len(answers) == len(commands), done.stderr
+    return Asked(folder, done.stdout, dict(zip(commands, answers, strict=True)))
+
+
+def test_the_innermost_wrong_module_is_found_by_input_and_parameter(asked: Asked) -> None:
+    told = asked.answers['check --module --json']
     answer, _ = json.JSONDecoder().raw_decode(told, told.index('{'))
     verdicts = {(edge['name'], edge['tensor']): edge['outcome']['verdict'] for edge in answer['edges']}
     assert {name for (name, leaf), verdict in verdicts.items() if verdict == 'BAD' and name != 'Net'} == {'gate'}
@@ -69,29 +90,23 @@ def test_the_innermost_wrong_module_is_found_by_input_and_parameter(asked: Any) 
     assert wrong['actual'] / wrong['expected'] == pytest.approx(2 / 3, rel=1e-6)
 
 
-def test_the_program_goes_on_as_without_it(asked: Any, tmp_path: Path) -> None:
-    out, _ = asked('check --module')
-    plain = subprocess.run([sys.executable, 'program.py'], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert out == plain.stdout and out.startswith('done 1 ')
-    calls = run_command('show', 'program.pfd', 'calls', '--json', cwd=tmp_path)
+def test_the_program_goes_on_as_without_it(asked: Asked) -> None:
+    plain = subprocess.run([sys.executable, 'program.py'], cwd=asked.folder, capture_output=True, text=True, check=True)
+    assert asked.out == plain.stdout and asked.out.startswith('done 1 ')
+    calls = run_command('show', 'program.pfd', 'calls', '--json', cwd=asked.folder)
     assert len(json.loads(calls.stdout)['calls']) == 2          # Cube forward and backward, nothing of the check
 
 
-def test_a_module_that_takes_no_float64_is_checked_as_it_is(asked: Any) -> None:
-    _, told = asked('check --run 1')
-    assert '1 module   filter: run 1   gradients: 1 OK' in told
+def test_a_module_that_takes_no_float64_is_checked_as_it_is(asked: Asked) -> None:
+    assert '1 module   filter: run 1   gradients: 1 OK' in asked.answers['check --run 1']
 
 
-@pytest.mark.parametrize(('command', 'answer'), [
-    ('check --module nosuch', "no module 'nosuch' was called in run #2; there were Net, conv, norm, gate, drop, out"),
-    ('check --module --run 99', 'no run 99'),
-    ('check --module --call 1', '--module checks the modules of a run, and takes no --call')])
-def test_what_cannot_be_checked(asked: Any, command: str, answer: str) -> None:
-    assert answer in ' '.join(asked(command)[1].split())
+@pytest.mark.parametrize(('command', 'answer'), REFUSED.items())
+def test_what_cannot_be_checked(asked: Asked, command: str, answer: str) -> None:
+    assert answer in ' '.join(asked.answers[command].split())
 
 
-def test_a_finished_trace_says_what_to_do(asked: Any, tmp_path: Path) -> None:
-    asked()
-    done = run_command('show', 'program.pfd', 'check', '--module', cwd=tmp_path)
+def test_a_finished_trace_says_what_to_do(asked: Asked) -> None:
+    done = run_command('show', 'program.pfd', 'check', '--module', cwd=asked.folder)
     assert ("a finished trace holds no modules: 'pyfuncdbg show program.pfd graph --run 2' lists what they were. "
             'Run the program, stop after the call') in done.stderr

@@ -142,8 +142,8 @@ def test_an_exception_whose_text_cannot_be_had(torch: Any) -> None:
         assert [call.site.name for call in trace.calls(kind='python') if call.error is not None] == ['Fails']
 
 
-def test_a_recomputation_is_marked_and_its_early_end_is_no_error(record: Record) -> None:
-    recorded = record('torch_tape.py')
+def test_a_recomputation_is_marked_and_its_early_end_is_no_error(recorded_program: Record) -> None:
+    recorded = recorded_program('torch_tape.py')
     assert recorded.out == plain_output('torch_tape.py')
     calls = [call for call in recorded.trace.calls(kind='python') if call.site.name == 'Square']
     assert [call.site.attrs.get('recomputed', False) for call in calls] == [False, True, False]

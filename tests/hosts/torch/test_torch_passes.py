@@ -99,8 +99,8 @@ def test_sources_of_grad_have_names_and_flows(torch: Any, gradients: Gradients) 
     assert source_x.run.fetches == ('tensor [1]', 'tensor [1]')
 
 
-def test_three_passes_and_the_names_of_leaves(record: Record) -> None:
-    trace = record('torch_tape.py').trace
+def test_three_passes_and_the_names_of_leaves(recorded_program: Record) -> None:
+    trace = recorded_program('torch_tape.py').trace
     runs = [run for run in trace.runs() if run.kind == 'backward']
     assert [run.label for run in runs] == ['backward', 'autograd.grad', 'backward']
     sources = [call.site.attrs['forward'] for call in trace.calls(kind='gradient') if call.site.attrs.get('source')
@@ -110,8 +110,8 @@ def test_three_passes_and_the_names_of_leaves(record: Record) -> None:
     assert [trace.call(call.forward).site.name for call in squares] == ['Square', 'Square']
 
 
-def test_reasons_of_missing_gradients_with_their_lines(record: Record) -> None:
-    trace = record('torch_tape.py').trace
+def test_reasons_of_missing_gradients_with_their_lines(recorded_program: Record) -> None:
+    trace = recorded_program('torch_tape.py').trace
     reasons = {call.site.attrs['forward']: call.site.attrs['dead'] for call in trace.calls(kind='gradient')
                if 'dead' in call.site.attrs}
     assert reasons == {
@@ -124,8 +124,8 @@ def test_reasons_of_missing_gradients_with_their_lines(record: Record) -> None:
         'h': 'requires_grad is False'}
 
 
-def test_steps_have_the_lines_of_their_operations(record: Record) -> None:
-    trace = record('torch_tape.py').trace
+def test_steps_have_the_lines_of_their_operations(recorded_program: Record) -> None:
+    trace = recorded_program('torch_tape.py').trace
     lines = [(call.site.op_type, call.site.stack[-1].line) for call in trace.calls(kind='gradient', run=2)
              if not call.site.attrs.get('source')]
     assert lines[:2] == [('Add', 17), ('Sum', 17)]

@@ -62,22 +62,27 @@ if __name__ == '__main__':
 '''
 
 
-@pytest.mark.parametrize(('label', 'which'), [
-    ('Cube[0]', 0), ('Cube[0]', 1), ('scaled[0]', 0), ('joined[0]', 0), ('joined[2]', 0), ('Wave.__getitem__[3]', 0)])
-def test_every_kind_of_argument_is_made_again(record: Record, tmp_path: Path, label: str, which: int) -> None:
+CALLS = [('Cube[0]', 0), ('Cube[0]', 1), ('scaled[0]', 0), ('joined[0]', 0), ('joined[2]', 0), ('Wave.__getitem__[3]', 0)]
+
+
+@pytest.mark.timeout(200)
+def test_every_kind_of_argument_is_made_again(record: Record, tmp_path: Path) -> None:
+    """Replayed one by one, as a user does it; the exported tests run as one suite."""
     trace = record(PROGRAM, '-q')
     calls = sorted(trace.trace.calls(kind='python', limit=100), key=lambda call: int(call.number))
     assert len(calls) == 12, [call.label for call in calls]
-    number = [call.number for call in calls if call.label == label][which]
-    replayed = run_command('show', str(trace.folder), 'replay', number, '--json', cwd=tmp_path)
-    answer = json.loads(replayed.stdout)
-    # What a loader makes of an index has a dict in it: not kept, and not said to be the same.
-    assert answer['verdict'] == ('same' if 'getitem' not in label else 'not known'), replayed.stdout + replayed.stderr
-    exported = run_command('show', str(trace.folder), 'export', 'pytest', number, '-o', 'test_it.py', cwd=tmp_path)
-    assert exported.returncode == 0, exported.stderr
-    tested = subprocess.run([sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test_it.py'], cwd=tmp_path,
+    for index, (label, which) in enumerate(CALLS):
+        number = [call.number for call in calls if call.label == label][which]
+        replayed = run_command('show', str(trace.folder), 'replay', number, '--json', cwd=tmp_path)
+        answer = json.loads(replayed.stdout)
+        # What a loader makes of an index has a dict in it: not kept, and not said to be the same.
+        assert answer['verdict'] == ('same' if 'getitem' not in label else 'not known'), replayed.stdout + replayed.stderr
+        words = 'export', 'pytest', number, '-o', f'test_{index}.py'
+        exported = run_command('show', str(trace.folder), *words, cwd=tmp_path)
+        assert exported.returncode == 0, exported.stderr
+    tested = subprocess.run([sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '.'], cwd=tmp_path,
                             capture_output=True, text=True, timeout=100, check=False)
-    assert '1 passed' in tested.stdout, tested.stdout
+    assert f'{len(CALLS)} passed' in tested.stdout, tested.stdout
 
 
 def test_a_nested_argument_is_changed_by_its_name(record: Record, tmp_path: Path) -> None:

@@ -43,11 +43,13 @@ def debugged(folder: Path, *options: str, typed: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def test_a_tensor_is_as_it_was_before_the_call(tmp_path: Path) -> None:
-    printed, shown = debugged(tmp_path, '--break', 'program.py:6', typed='p x.tolist()\nretry\np x.tolist()\nc\nc\n')
-    assert printed == '[4.0, 6.0] [2.0, 3.0]\n[12.0]\n'
+def test_in_the_call_and_in_a_backward_function(tmp_path: Path) -> None:
+    """A tensor is as it was before the call."""
+    printed, shown = debugged(tmp_path, '--break', 'program.py:6', '--break', 'program.py:18',
+                              typed='p x.tolist()\nretry\np x.tolist()\nc\np slope\nretry\nc\nc\n')
+    assert printed == '[4.0, 6.0] [2.0, 3.0]\n[12.0]\n', shown
     assert re.findall(r'^\[.*\]$', shown, re.MULTILINE) == ['[2.0, 3.0]', '[2.0, 3.0]'], shown
-    assert '4 calls (1 retry)' in shown
+    assert "'Cube.backward' once more" in shown and '5 calls (2 retries)' in shown
 
 
 def test_after_the_call(tmp_path: Path) -> None:
@@ -55,12 +57,6 @@ def test_after_the_call(tmp_path: Path) -> None:
     assert "STOPPED after call 1 of node 'bump'" in shown, shown
     assert printed == '[4.0, 6.0] [2.0, 3.0]\n[12.0]\n'
     assert "'bump' once more" in shown
-
-
-def test_a_backward_function_once_more(tmp_path: Path) -> None:
-    printed, shown = debugged(tmp_path, '--break', 'program.py:18', typed='p slope\nretry\nc\nc\n')
-    assert printed == '[4.0, 6.0] [2.0, 3.0]\n[12.0]\n', shown
-    assert "'Cube.backward' once more" in shown
 
 
 def test_a_step_goes_into_the_function_and_not_into_what_pytorch_imports(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import traceback
 from pathlib import Path
@@ -38,8 +40,12 @@ print(loss.item().hex())
 '''
 
 
-def test_a_training_step_is_two_module_calls_and_a_pass(record: Record) -> None:
-    trace = record(TRAINING).trace
+def test_a_training_step_is_two_module_calls_and_a_pass_and_the_same_bit_for_bit(record: Record, tmp_path: Path) -> None:
+    (tmp_path / 'plain.py').write_text(TRAINING)
+    plain = subprocess.run([sys.executable, str(tmp_path / 'plain.py')], capture_output=True, text=True, check=True)
+    recorded = record(TRAINING)
+    assert recorded.out == plain.stdout
+    trace = recorded.trace
     runs = [(run.label, run.kind, [tensor.name for tensor in run.feeds]) for run in trace.runs()]
     assert runs == 2 * [('Net', 'function', ['x', 'scale']), ('CrossEntropyLoss', 'function', ['input', 'target']),
                         ('backward', 'backward', [''])]
@@ -47,14 +53,6 @@ def test_a_training_step_is_two_module_calls_and_a_pass(record: Record) -> None:
             if 'dead' in call.site.attrs}
     assert dead == dict.fromkeys(('unused.weight', 'unused.bias'),
                                  'not used: no operation has taken it since the last backward pass')
-
-
-def test_watched_training_is_the_same_bit_for_bit(record: Record, tmp_path: Any) -> None:
-    import subprocess
-    import sys
-    (tmp_path / 'plain.py').write_text(TRAINING)
-    plain = subprocess.run([sys.executable, str(tmp_path / 'plain.py')], capture_output=True, text=True, check=True)
-    assert record(TRAINING).out == plain.stdout
 
 
 def test_errors_of_functions_look_as_without_us(torch: Any) -> None:
@@ -105,7 +103,7 @@ def test_a_result_that_is_no_tensor_stays_what_it_is(torch: Any) -> None:
         assert Net()([x], flag=True) == {'x': [x], 'flag': True}
 
 
-@pytest.mark.parametrize(('command', 'words'), [
+COMMANDS = [
     ('ni Square', ['autograd.Function', 'Square.forward']),
     ('lp', ['Square_grad', 'Mul_grad']),
     ('pt a_grad:0', ['min 4  max 4']),
@@ -117,13 +115,16 @@ def test_a_result_that_is_no_tensor_stays_what_it_is(torch: Any) -> None:
     (f'ps {PROGRAMS / "torch_tape.py"}', ['called by Square autograd.Function', 'g, = torch.autograd.grad(square(x)']),
     ('health', ['0 findings']),
     ('replay 1', ['SAME  bit for bit']),
-    ('replay 5', ['what forward had kept for backward is not in a trace']),
-])
-def test_commands_on_a_trace(record: Record, tmp_path: Any, command: str, words: list[str]) -> None:
-    recorded = record('torch_tape.py')
+    ('replay 5', ['what forward had kept for backward is not in a trace'])]
+
+
+def test_commands_on_a_trace(recorded_program: Record, tmp_path: Any) -> None:
+    recorded = recorded_program('torch_tape.py')
     assert recorded.out == plain_output('torch_tape.py')
-    done = run_command('show', str(recorded.folder), *command.split(), cwd=tmp_path)
-    assert all(word in done.stdout + done.stderr for word in words), done.stdout + done.stderr
+    for command, words in COMMANDS:
+        done = run_command('show', str(recorded.folder), *command.split(), cwd=tmp_path)
+        missing = [word for word in words if word not in done.stdout + done.stderr]
+        assert not missing, (command, missing, done.stdout + done.stderr)
 
 
 MODULES = '''

@@ -38,27 +38,21 @@ def terminal(folder: Path, *options: str) -> Terminal:
 
 
 @pytest.mark.parametrize('method', METHODS)
-def test_breakpoints_of_the_main_process(tmp_path: Path, method: str) -> None:
+def test_breakpoints_of_the_main_process_and_one_in_the_program(tmp_path: Path, method: str) -> None:
     with terminal(tmp_path, '--break', 'function:Numbers.__getitem__', '--if', 'index == 4', '--break', 'loads.py:9', '--if',
-                  'value == 10', 'loads.py', method) as user:
+                  'value == 8', 'loads.py', method, 'breakpoint') as user:
         shown = user.prompt()
         assert 'STOPPED entering __getitem__' in shown and 'breakpoint 1' in shown and 'DataLoader worker 0' in shown
         assert '4' in user.type('p index')
         shown = user.type('c')
         assert 'STOPPED in __getitem__ at loads.py:9' in shown and 'breakpoint 2' in shown
+        assert '8' in user.type('p value')
+        shown = user.type('c')
+        assert 'STOPPED in __getitem__ at loads.py:9' in shown and 'breakpoint()' in shown
+        assert '10' in user.type('p value')
         assert '[8, 10]' in user.last('c', '[8, 10]', 'end')
         assert user.end() == 0
         assert 'stopped nothing' not in user.text       # the main process knows of the hits in its workers
-
-
-@pytest.mark.parametrize('method', METHODS)
-def test_breakpoint_in_the_program(tmp_path: Path, method: str) -> None:
-    with terminal(tmp_path, 'loads.py', method, 'breakpoint') as user:
-        shown = user.prompt()
-        assert 'STOPPED in __getitem__ at loads.py:9' in shown and 'breakpoint()' in shown
-        assert '10' in user.type('p value')
-        user.last('c', '[8, 10]', 'end')
-        assert user.end() == 0
 
 
 @pytest.mark.parametrize('method', ['fork', 'spawn'])

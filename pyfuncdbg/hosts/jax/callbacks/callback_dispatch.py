@@ -15,6 +15,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import mark_call_frame, mark_function_caller
 from pyfuncdbg.hooks.chain import call_unwatched, hooks, invoke, report_failure
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
@@ -25,9 +26,11 @@ from pyfuncdbg.hosts.jax.callbacks.sites import CallbackSites
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback, LoweredCallbacks
 from pyfuncdbg.hosts.jax.programs.user_function import is_breakpoint, user_function
+from pyfuncdbg.hosts.jax.runs.collective_limit import CollectiveLimit
 from pyfuncdbg.hosts.jax.runs.dispatches import Dispatch, Dispatches, dispatching_frame
 
 
+@transparent
 class CallbackDispatch:
     """Dispatcher between JAX and the functions that it calls.
 
@@ -36,8 +39,9 @@ class CallbackDispatch:
     """
 
     def __init__(self, parts: JaxParts, lowered: LoweredCallbacks, sites: CallbackSites, runs: Dispatches,
-                 errors: CallbackErrors) -> None:
+                 errors: CallbackErrors, limit: CollectiveLimit) -> None:
         self.on = True
+        self._limit = limit
         self._parts = parts
         self._lowered = lowered
         self._sites = sites
@@ -100,7 +104,11 @@ class CallbackDispatch:
         if not self.on:
             return
         self._errors.note(error)
-        caller = dispatching_frame(closure) if closure is not None and self._lowered.is_closure(closure) else None
+        if closure is None or not self._lowered.is_closure(closure):
+            return
+        if (lowered := self._lowered.known(closure)) is not None and lowered.site is not None:
+            self._limit.on_error(lowered.site.name, lowered.devices)
+        caller = dispatching_frame(closure)
         if caller is not None:
             self._errors.await_error(caller)
 
@@ -160,10 +168,12 @@ class CallbackDispatch:
         return invoke(site, call, run, list(args), thread=get_native_id())
 
 
+@transparent
 def _call_flat(original: Callable[..., Any], callback: Any, *args: Any) -> Sequence[Any]:
     return output_list(original(callback, *args))
 
 
+@transparent
 @mark_function_caller
 def _call_debug(callback: Callable[..., Any], *args: Any) -> Sequence[Any]:
     callback(*args)

@@ -14,6 +14,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import STOP_REMARK, mark_function_caller
 from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 
@@ -23,6 +24,7 @@ _REMARK = "The backward rule has returned. 'inject' works at its own call, one o
 _MOST_FORWARD = 1 << 12
 
 
+@transparent
 class FlatRule:
     """One rule as a function of the leaves of its arguments, as JAX's own callable of a callback is.
 

@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.call_frames import code_of, mark_function_caller
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.differentiable import RuleSite
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList
@@ -33,6 +34,7 @@ _OP_TYPES: Mapping[str, Mapping[str, str]] = {
 """Op types of the functions that an object of each class has, by attribute."""
 
 
+@transparent
 class DerivativeRules:
     """The calls of derivative rules.
 

@@ -184,6 +184,10 @@ class LoweredCallbacks:
             self._add(lowered)
         return lowered
 
+    def known(self, frame: FrameType) -> LoweredCallback | None:
+        """The callback that JAX's closure calls, if it is known already."""
+        return self._by_params.get(id(frame.f_locals.get('params')))
+
     def is_closure(self, frame: FrameType) -> bool:
         """Whether a frame is of JAX's closure around a callback."""
         return frame.f_code in self._codes

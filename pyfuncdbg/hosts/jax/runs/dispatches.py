@@ -20,6 +20,7 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks, invoke, invoke_afterwards, report_failure
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
@@ -398,3 +399,6 @@ def dispatching_frame(closure: FrameType) -> FrameType | None:
     while frame is not None and frame.f_code.co_name == '_wrapped_callback':
         frame = frame.f_back
     return frame
+
+
+transparent(Dispatches)                         # where it is not compiled, which would take no decorator

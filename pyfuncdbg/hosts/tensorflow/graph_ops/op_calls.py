@@ -23,6 +23,7 @@ from pyfuncdbg.hooks.live_objects import find_objects
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.traits import Traits, op_traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
@@ -58,6 +59,7 @@ class _ObservedScope:
         return hash((_ObservedScope, self.scope))
 
 
+@transparent
 class OpCalls:
     """The op calls of TensorFlow.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call_frames import mark_function_caller
 from pyfuncdbg.hooks.generator_end import GeneratorEnd
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import ErrorCauses
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
@@ -24,6 +25,7 @@ _PLAIN = frozenset('biufc')
 _NO_TENSORS = (set, frozenset, object, type, FunctionType)
 
 
+@transparent
 class ResultChecker:
     """Caller of functions as TensorFlow calls them, which raises TensorFlow's coming error on the result.
 

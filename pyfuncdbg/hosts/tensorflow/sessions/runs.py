@@ -21,6 +21,7 @@ from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
@@ -47,6 +48,7 @@ class RunFastPath(Protocol):
         """Make one run; `NotImplemented` for any other."""
 
 
+@transparent
 class Runs:
     """The active runs.
 
@@ -277,6 +279,7 @@ def end_call(run: Run, site: CallSite, outputs: Sequence[Any]) -> None:
         run.control.calls.end_call(site, outputs)
 
 
+@transparent
 def _run_session(original: _DoRun, session: Any, handle: Any, options: Any, metadata: Any, targets: Any, fetches: Any,
                  feeds: Any) -> list[Any]:
     """Make one run of a session past all hooks."""

@@ -20,6 +20,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.host import Host, RunView
 from pyfuncdbg.hooks.run_cursor import RunCursor
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.value_placeholders import UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
@@ -129,6 +130,7 @@ _FIXED_REASON = ('TensorFlow has executed this run as a whole, so nothing of it 
 _HANDLE = Handle('')
 
 
+@transparent
 class SteppedRun:
     """One stepped run: the `RunNodes` of its cursor, and their state.
 

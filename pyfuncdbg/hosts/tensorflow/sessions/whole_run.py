@@ -16,6 +16,7 @@ from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.output.output import Output
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.value_placeholders import UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import eager_attr, to_eager
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
@@ -29,6 +30,7 @@ DISAGREES = 'otherwise'
 """The remark on a call whose outputs are the session's own, while the node alone gives others."""
 
 
+@transparent
 class WholeRun:
     """A run that the session executes as a whole.
 

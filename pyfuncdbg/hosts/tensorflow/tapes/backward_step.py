@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import current_call, invoke
 from pyfuncdbg.hooks.traits import backward_step_traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
@@ -35,6 +36,7 @@ class GradientRequest(NamedTuple):
     op: LoggedOp | None = None
 
 
+@transparent
 class BackwardSteps:
     """Maker of backward steps; those of one line and op are one site."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList, result_list
 from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
@@ -24,6 +25,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 CUSTOM = 'CustomGradient'
 
 
+@transparent
 class CustomGradients:
     """Dispatcher that reports functions under `tf.custom_gradient` as Python calls."""
 

@@ -16,6 +16,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite, Run, RunForm, current
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.traits import Traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.program_line import program_line
 from pyfuncdbg.hosts.interception.traceback_frames import drop_leading_own_frames
@@ -34,6 +35,7 @@ _LABEL = 'GradientTape.gradient'
 _MOST = 1 << 12
 
 
+@transparent
 class TapeDispatch:
     """Dispatcher between TensorFlow's tape and the gradient rules that it uses."""
 
@@ -241,6 +243,7 @@ class TapeDispatch:
         return AggregateIndexedSlicesGradients
 
 
+@transparent
 class _SumModule:
     """TensorFlow's module of ops, as its tape uses it: to add gradients."""
 

@@ -11,6 +11,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite, Run, current, next_id
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.traits import op_traits
+from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import FunctionEntry, LastCall
@@ -21,6 +22,7 @@ _MOST = 1 << 12
 _TOKEN = '_pyfuncdbg_token'
 
 
+@transparent
 class PyFunctionGradients:
     """The last call at each token, and the sites of backward steps.
 

@@ -1,6 +1,6 @@
 """Backward passes on a device, which PyTorch's engine executes on a thread of its own; says what came out.
 
-`torch_device_pass.py none|nan|raise far|cpu`
+`torch_device_pass.py FAULT,... far|cpu`, with faults of none, nan, raise
 """
 import atexit
 import os
@@ -21,27 +21,28 @@ class Scaled(torch.autograd.Function):
     def backward(ctx, g):
         threads.add(threading.get_ident())
         scaled = g * 2
-        if FAULT == 'nan':
+        if fault == 'nan':
             scaled = (scaled - scaled) / (g - g)
-        if FAULT == 'raise':
+        if fault == 'raise':
             raise ValueError('of backward')
         return scaled
 
 
-FAULT, DEVICE = sys.argv[1:]
+FAULTS, DEVICE = sys.argv[1:]
 if DEVICE == 'cpu':
     def Far(near):
         return near
 threads = set()
-x = Far(torch.tensor([1., 2., 4.])).requires_grad_()
-for step in range(2):
-    y = Scaled.apply(x * 2)
-    try:
-        (y * y).sum().backward()
-    except ValueError as error:
-        print('raised', error)
-    else:
-        print(step, x.grad.cpu().tolist())
+for fault in FAULTS.split(','):
+    x = Far(torch.tensor([1., 2., 4.])).requires_grad_()
+    for step in range(2):
+        y = Scaled.apply(x * 2)
+        try:
+            (y * y).sum().backward()
+        except ValueError as error:
+            print('raised', error)
+        else:
+            print(step, x.grad.cpu().tolist())
 print('on this thread', threading.get_ident() in threads, 'threads', threading.active_count())
 
 
