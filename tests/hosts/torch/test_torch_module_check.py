@@ -36,7 +36,7 @@ class Net(nn.Module):
 torch.manual_seed(0)
 net, single = Net(), Single()
 single(torch.randn(2, 3))
-net(torch.randn(5, 1, 6, 6), flag=True)['y'].sum().backward()
+net(torch.randn(2, 1, 4, 4), flag=True)['y'].sum().backward()
 print('done', net.norm.num_batches_tracked.item(), net.gate.scale.grad.tolist(), torch.rand(1).item())
 '''
 LAST = f'program.py:{PROGRAM.count(chr(10))}'
