@@ -27,8 +27,8 @@ _HARMLESS = 24 * 3600
 """Seconds from which on a limit that the program has set is not worth a remark."""
 _REMARK = 'the other devices may wait for this call in a collective: then XLA ends the process after {} s'
 _ADVICE = f'. To stop longer, start it with {_VARIABLE}={FLAG}=N'
-_HANGS = ('{} has raised on one of {} devices: if the others wait for it in a collective, the program hangs, and has to be '
-          'killed. Without stops XLA ends it after {} s, a limit that pyfuncdbg has lifted')
+_HANGS = ('{} has raised on one of {} devices: if the others wait for it in a collective, the program hangs until '
+          'Ctrl-\\ or kill ends it. Without stops XLA ends it after {} s, a limit that pyfuncdbg has lifted')
 
 
 class CollectiveLimit:
