@@ -11,10 +11,10 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Run
@@ -29,6 +29,7 @@ from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.executables import Executable, Executables, Observing
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
+from pyfuncdbg.hosts.jax.runs.eager_dispatches import EagerDispatches
 from pyfuncdbg.hosts.jax.runs.post_hook import PostHook
 from pyfuncdbg.hosts.jax.runs.traced_arguments import traced_arguments
 
@@ -122,18 +123,6 @@ class _Thread(threading.local):
         self.count = 0
         self.is_adopted = False
         self.native_id = threading.get_native_id()      # a system call, so once a thread
-
-
-class EagerDispatches(Protocol):
-    """Observer of dispatches of JAX's own programs: `EagerOps`."""
-
-    def on_called(self, function: Any, args: Sequence[Any], settings: Mapping[str, Any], results: Any,
-                  frame: FrameType) -> None:
-        """C++ has dispatched a compiled function."""
-
-    def on_executed(self, closed_jaxpr: Any, name: str, args: Sequence[Any], results: Sequence[Any],
-                    frame: FrameType) -> None:
-        """The op `jit` has executed a traced function."""
 
 
 class Dispatches:
