@@ -1,4 +1,4 @@
-"""Observer of dispatches of JAX's own programs, as `Dispatches` calls it, on the thread of each dispatch."""
+"""Observer of dispatches of JAX's own programs, which `Dispatches` calls on the thread of each."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class EagerDispatches(Protocol):
-    """What is told of each dispatch: `EagerOps`."""
+    """Observer of eager dispatches: `EagerOps`."""
 
     def on_called(self, function: Any, args: Sequence[Any], settings: Mapping[str, Any], results: Any,
                   frame: FrameType) -> None:
