@@ -14,7 +14,7 @@ cdef extern from *:
     #include <stdint.h>
     #include <string.h>
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-    #define PASS __attribute__((optimize("O3", "fp-contract=off"), target_clones("avx2", "default")))
+    #define PASS __attribute__((optimize("O3", "fp-contract=off"), target_clones("avx512f", "avx2", "default")))
     #define HAS_VECTORS 1
     #else
     #define PASS
@@ -58,6 +58,7 @@ cdef extern from *:
         } \\
     }
     #if HAS_VECTORS
+    DEFINE_COUNT(count_by_64, 64, __attribute__((optimize("O3"), target("avx512bw"))))
     DEFINE_COUNT(count_by_32, 32, __attribute__((optimize("O3"), target("avx2"))))
     DEFINE_COUNT(count_by_16, 16, __attribute__((optimize("O3"))))
     #endif
@@ -65,8 +66,9 @@ cdef extern from *:
         int64_t i = 0;
     #if HAS_VECTORS
         if (n >= 512) {
-            i = n & ~31;
-            (__builtin_cpu_supports("avx2") ? count_by_32 : count_by_16)(bin, i, table, from);
+            i = n & ~63;
+            (__builtin_cpu_supports("avx512bw") ? count_by_64 : __builtin_cpu_supports("avx2") ? count_by_32 : count_by_16)(
+                bin, i, table, from);
         }
     #endif
         for (; i < n; i++) table[bin[i]]++;
