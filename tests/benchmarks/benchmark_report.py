@@ -16,6 +16,8 @@ from measurement import Figure, Measured
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.observers.record.log.program_environment import is_compiled
+
 _LIBRARIES = 'numpy', 'tensorflow', 'tensorflow-cpu', 'torch', 'jax', 'PySnooper'
 _MARKS = {True: ('met', 'green'), False: ('missed', 'red'), None: ('', '')}
 
@@ -29,8 +31,18 @@ def machine() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             continue
     return {'date': time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime()), 'python': platform.python_version(),
-            'system': f'{platform.system()} {platform.machine()}', 'cpus': len(os.sched_getaffinity(0)),
+            'system': f'{platform.system()} {platform.machine()}', 'processor': _processor(), 'compiled': is_compiled(),
+            'cpus': len(os.sched_getaffinity(0)),
             'load': round(os.getloadavg()[0], 1), 'versions': versions}
+
+
+def _processor() -> str:
+    """Its name; where the system keeps none, nothing."""
+    try:
+        described = Path('/proc/cpuinfo').read_text(encoding='utf-8', errors='replace')
+    except OSError:
+        return platform.processor()
+    return next((line.partition(':')[2].strip() for line in described.splitlines() if line.startswith('model name')), '')
 
 
 def results_table(groups: Mapping[str, Iterable[Measured]], where: Mapping[str, Any],
@@ -46,8 +58,8 @@ def results_table(groups: Mapping[str, Iterable[Measured]], where: Mapping[str, 
         The table.
     """
     libraries = ', '.join(f'{name} {version}' for name, version in where['versions'].items())
-    table = Table(title=f'{where["date"]}, {where["system"]}, {where["cpus"]} CPUs, load {where["load"]}, '
-                        f'Python {where["python"]}, {libraries}', title_justify='left')
+    table = Table(title=f'{where["date"]}, {where["system"]}, {where["cpus"]} CPUs ({where["processor"]}), '
+                        f'load {where["load"]}, {"" if where["compiled"] else "not "}compiled, Python {where["python"]}, {libraries}', title_justify='left')
     table.add_column('what', overflow='fold', min_width=20)
     for name in ('µs', 'peer', 'its µs', 'compared', 'target', ''):
         table.add_column(name, justify='right' if 'µs' in name else 'left', overflow='fold')
