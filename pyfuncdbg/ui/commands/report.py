@@ -1,31 +1,15 @@
-"""`report`, `info` and `health`: summary of a trace, its properties, and its non-finite values.
-
-`health` finds origins and consequences; `health --line N` the line, in a re-run.
-"""
+"""`report` and `info`: summary of a trace, and its properties."""
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from dataclasses import replace
 
-from rich.console import RenderableType
-
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.numerics.fused_values import fused_calls
-from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, trace_lines
-from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, outcomes
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
-from pyfuncdbg.observers.debug.reports.profile import were_stepped
 from pyfuncdbg.observers.debug.reports.summary import TraceSummary, summarize
 from pyfuncdbg.observers.record.trace_info import TraceInfo
-from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.engine.lookup import find_call
-from pyfuncdbg.ui.views.numerics.health import health_view, line_view
 from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
 
-SHOWN = 50
 LOOKING = 'looking for NaN and Inf, calls'
 """Text of the progress bar."""
 
@@ -43,43 +27,4 @@ REPORT = Command('report', 'failures, calls, and what was not kept', 'judge', _r
                  examples=('report', 'report --json'), answer=TraceSummary)
 INFO = Command('info', 'the program and the contents of this trace', 'keep', _info, info_view,
                examples=('info',), answer=TraceInfo)
-
-
-def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineReport:
-    trace = context.trace
-    if args.line is not None:
-        if args.run is not None or args.call is not None:
-            raise CommandError('--line repeats one call and takes no other filter')
-        at = context.stop.call if context.stop is not None else None
-        return trace_lines(trace, find_call(trace, args.line, context.stop if at is not None and at.finished else None), at)
-    asked = None if args.call is None else find_call(trace, args.call, context.stop).number
-    if args.run is not None and not any(run.id == args.run for run in trace.runs()):
-        trace.run(args.run)                     # raises an error that lists the runs
-    with context.progress(LOOKING) as tell:
-        health = judge(trace, tell=tell)
-    found = [finding for finding in health.findings
-             if (args.run is None or finding.call.run == args.run) and (asked is None or finding.call.number == asked)]
-    origins = {finding.origin or finding.call.number for finding in found[:args.n]}
-    return HealthReport(tuple(found[:args.n]), len(found), dict(Counter(finding.verdict for finding in found)),
-                        tuple(outcome for outcome in outcomes(trace, health) if outcome.origin.call.number in origins),
-                        filters_of(args, 'run', 'call'), health.unjudged, trace.info().ops,
-                        context.stop is not None, fused_calls(trace, args.run), were_stepped(trace, args.run))
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
-    parser.add_argument('--call', metavar='N', help='one call, by number or label')
-    parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
-    parser.add_argument('--line', metavar='N', help='repeat Python call N on its recorded inputs, and print the line and '
-                                                    'the variable where the first bad value appeared')
-
-
-def _draw(result: HealthReport | LineReport) -> RenderableType:
-    return line_view(result) if isinstance(result, LineReport) else health_view(result)
-
-
-HEALTH = Command('health', 'where NaN and Inf began, which calls inherited or masked them, and which fetches they reached',
-                 'judge',
-                 _health, _draw, _arguments,
-                 examples=('health', 'health --line 17'))
-COMMANDS: tuple[Command, ...] = (REPORT, INFO, HEALTH)
+COMMANDS: tuple[Command, ...] = (REPORT, INFO)

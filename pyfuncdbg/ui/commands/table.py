@@ -21,7 +21,7 @@ _MODULES = (
     ('sources', 'ls list_source, ps print_source'),
     ('timeline', 'timeline'),
     ('report', 'report'),
-    ('report', 'health'),
+    ('health', 'health'),
     ('graph', 'tape'),
     ('check', 'check'),
     ('doctor', 'doctor'),

@@ -12,7 +12,7 @@ import numpy as np
 from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog
 from pyfuncdbg.observers.record.index.query import CallFilter
-from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, TableView, rank_keys
+from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, TableView, distinct_of, rank_keys
 from pyfuncdbg.observers.record.log.call_batch import BAD, CHANGED, FAILED, RETRY
 from pyfuncdbg.observers.record.records import SiteRecord
 
@@ -189,7 +189,7 @@ def _inner_times(calls: TableView, rows: np.ndarray) -> dict[int, int]:
     """By key of a site: nanoseconds that other calls took inside of its calls."""
     times: dict[int, int] = {}
     inside = rows[calls['parent'][rows] > 0]
-    for process in np.unique(calls['process'][inside]).tolist():
+    for process in distinct_of(calls['process'][inside]).tolist():
         process_rows = rows[calls['process'][rows] == process]
         ids = calls['id'][process_rows]                 # ascending, for rows are by (process, id)
         children = inside[calls['process'][inside] == process]

@@ -253,6 +253,12 @@ def find_ids(known_processes: np.ndarray, known_ids: np.ndarray, processes: np.n
     return found
 
 
+def distinct_of(values: np.ndarray) -> np.ndarray:
+    """The distinct values in order, as `np.unique`, which imports `numpy.ma` for it: 15 ms of a command that takes 400."""
+    ordered = np.sort(values)
+    return ordered[np.concatenate((np.ones(min(len(ordered), 1), bool), ordered[1:] != ordered[:-1]))]
+
+
 def rank_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct keys of many equal ones, as `np.unique`, but without sorting all of them.
 
@@ -262,7 +268,7 @@ def rank_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         The distinct keys in order, and the rank of each key.
     """
-    distinct = np.unique(keys[:_SOME])
+    distinct = distinct_of(keys[:_SOME])
     while True:
         ranks = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
         others = keys[distinct[ranks] != keys]

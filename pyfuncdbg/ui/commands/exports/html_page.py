@@ -19,7 +19,8 @@ from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.exports.export_job import ExportJob, Written
 from pyfuncdbg.ui.commands.exports.exported_calls import ExportedCalls, status
-from pyfuncdbg.ui.commands.report import HEALTH, INFO, REPORT
+from pyfuncdbg.ui.commands.health import HEALTH
+from pyfuncdbg.ui.commands.report import INFO, REPORT
 from pyfuncdbg.ui.commands.timeline import TIMELINE
 from pyfuncdbg.ui.html.element import Html, element, joined
 from pyfuncdbg.ui.html.page import page_html, text_html
