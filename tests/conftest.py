@@ -80,6 +80,9 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(f'{TESTS}/ui/prompt') or item.path.is_relative_to(f'{TESTS}/ui/inspector'):
+            item.add_marker('stops')
     if not os.path.exists('/dev/nvidia0'):
         absent = pytest.mark.skip(reason='needs a GPU of NVIDIA, and a PyTorch and JAX for it')
         for item in items:

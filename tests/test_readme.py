@@ -30,7 +30,7 @@ def test_the_commands_of_the_first_steps_stand_there_alone() -> None:
     clone, rest = blocks()[0].split('\n', 1)
     assert clone.startswith('git clone ') and clone.endswith(' pyfuncdbg && cd pyfuncdbg')
     assert [rest, blocks()[1]] == ['python -m venv .venv && . .venv/bin/activate\n', 'pip install . && pyfuncdbg demo\n']
-    assert "pip install '.[test]' && pytest -n logical\n" in blocks()      # .ci/run types this line
+    assert "pip install '.[test]' && pytest -n logical -m 'not stops'\n" in blocks()      # .ci/run types this line
 
 
 def test_the_python_example_runs(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def took(folder: Path, *words: str) -> dict[str, float]:
     child = pexpect.spawn(sys.executable, [*words, 'script.py'], cwd=str(folder), dimensions=(40, 120), timeout=120,
                           env={**os.environ, 'PYTHONPATH': str(ROOT), 'TERM': 'xterm-256color', 'OPENBLAS_NUM_THREADS': '1'})
     if '--live' in words:
-        child.expect('program: .*ended')
+        child.expect('program: ended')
         child.send('q')
     child.expect(pexpect.EOF)
     child.close()

@@ -67,7 +67,7 @@ class ProgramPane(ScrollView, can_focus=True):
     @property
     def keeps_keys(self) -> bool:
         """Whether keys are the program's while the pane has the focus, also those that the app has a use for."""
-        return not self._over
+        return self._program.code is None       # the end is seen elsewhere on the screen before it is drawn here
 
     def on_mount(self) -> None:
         """Begin to listen."""
@@ -150,7 +150,7 @@ class ProgramPane(ScrollView, can_focus=True):
             self._scroll(event.key.removeprefix('shift+'))
         elif event.key == LEAVE or (self._over and event.key in ('escape', 'tab', 'shift+tab')):
             self.post_message(self.Left())
-        elif self._over:
+        elif not self.keeps_keys:
             return                              # the program reads no keys: the app gets them
         elif event.key in ('ctrl+c', 'ctrl+backslash') and self._stopped():
             self.post_message(self.Notified("the program is stopped: 'abort' ends the run, 'cont' continues"))
