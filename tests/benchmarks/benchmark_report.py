@@ -59,7 +59,8 @@ def results_table(groups: Mapping[str, Iterable[Measured]], where: Mapping[str, 
     """
     libraries = ', '.join(f'{name} {version}' for name, version in where['versions'].items())
     table = Table(title=f'{where["date"]}, {where["system"]}, {where["cpus"]} CPUs ({where["processor"]}), '
-                        f'load {where["load"]}, {"" if where["compiled"] else "not "}compiled, Python {where["python"]}, {libraries}', title_justify='left')
+                        f'load {where["load"]}, {"" if where["compiled"] else "not "}compiled, '
+                        f'Python {where["python"]}, {libraries}', title_justify='left')
     table.add_column('what', overflow='fold', min_width=20)
     for name in ('µs', 'peer', 'its µs', 'compared', 'target', ''):
         table.add_column(name, justify='right' if 'µs' in name else 'left', overflow='fold')

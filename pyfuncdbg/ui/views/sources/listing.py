@@ -71,7 +71,7 @@ def highlight(lines: Sequence[str], *, dedent: bool = False) -> list[Text]:
 
 @lru_cache(1)
 def _syntax() -> Syntax:
-    from rich.syntax import Syntax      # with Pygments a twelfth of the start of `show`, most of which shows no source
+    from rich.syntax import Syntax  # with Pygments a twelfth of the start of `show`, most of which shows no source
     return Syntax('', 'python', theme='ansi_dark', background_color='default')
 
 
