@@ -256,7 +256,9 @@ def find_ids(known_processes: np.ndarray, known_ids: np.ndarray, processes: np.n
 def distinct_of(values: np.ndarray) -> np.ndarray:
     """The distinct values in order, as `np.unique`, which imports `numpy.ma` for it: 15 ms of a command that takes 400."""
     ordered = np.sort(values)
-    return ordered[np.concatenate((np.ones(min(len(ordered), 1), bool), ordered[1:] != ordered[:-1]))]
+    first: np.ndarray = np.concatenate((np.ones(min(len(ordered), 1), bool), ordered[1:] != ordered[:-1]))
+    distinct: np.ndarray = ordered[first]
+    return distinct
 
 
 def rank_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
