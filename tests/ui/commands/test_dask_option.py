@@ -162,7 +162,7 @@ def test_a_local_cluster_answers_as_one_process_does(recorded: Path, alone: list
 def test_a_function_that_ends_its_process_is_named_and_the_others_have_their_results(recorded: Path) -> None:
     said = asked(recorded, """
 seen = []
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
@@ -171,9 +171,10 @@ import psutil
 @contextmanager
 def progress(what):
     def tell(done, total):
-        own = psutil.Process()
-        listening = [one.laddr for process in (own, *own.children(recursive=True))
-                     for one in process.net_connections('inet') if one.status == 'LISTEN']
+        own, listening = psutil.Process(), []
+        for process in (own, *own.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):        # it has just ended
+                listening += [one.laddr for one in process.net_connections('inet') if one.status == 'LISTEN']
         seen.append([what, done, total, len(own.children()), listening])
     yield tell
 

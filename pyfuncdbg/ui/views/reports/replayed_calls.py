@@ -48,15 +48,19 @@ def _function(function: FunctionReplays) -> Text:
 
 
 def _verdicts(verdicts: Mapping[str, int]) -> Text:
-    return Text(', ').join([Text(f'{number:,} {verdict}', STYLES.get(verdict, 'bold yellow'))
+    return Text(', ').join([Text(f'{number:,} {one_line(verdict, 80)}', STYLES.get(verdict, 'bold yellow'))
                             for verdict, number in verdicts.items()])
 
 
 def _outcome(outcome: CallOutcome) -> Text:
-    return Text.assemble((outcome.verdict.upper() if outcome.verdict != 'RNG state unknown' else outcome.verdict,
+    return Text.assemble((_capitals(outcome.verdict),
                           STYLES.get(outcome.verdict, 'bold yellow')), '  ', call_number_text(outcome.number), ' ',
                          label(outcome.label, limit=80), f'  {one_line(outcome.function, 80)}',
                          f'  {one_line(outcome.text, 2 * _LONGEST)}' if outcome.text else '', overflow='fold')
+
+
+def _capitals(verdict: str) -> str:
+    return verdict if verdict == 'RNG state unknown' else one_line(verdict.upper(), 80)
 
 
 def _counted(what: str, reasons: Mapping[str, int]) -> Iterator[Text]:

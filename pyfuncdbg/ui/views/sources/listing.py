@@ -4,17 +4,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from rich.console import ConsoleOptions
+from rich.syntax import Syntax
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.ui.views.escape import shorten, visible
 from pyfuncdbg.ui.views.page import Page
-
-if TYPE_CHECKING:
-    from rich.syntax import Syntax
 
 WIDEST = 400
 """Characters of a line that are shown."""
@@ -71,7 +68,6 @@ def highlight(lines: Sequence[str], *, dedent: bool = False) -> list[Text]:
 
 @lru_cache(1)
 def _syntax() -> Syntax:
-    from rich.syntax import Syntax  # with Pygments a twelfth of the start of `show`, most of which shows no source
     return Syntax('', 'python', theme='ansi_dark', background_color='default')
 
 
