@@ -29,7 +29,10 @@ def send():
     process.stdin.close()
 threading.Thread(target=send, daemon=True).start()
 while data := process.stdout.read(1000):
-    os.write(1, data)
+    try:
+        os.write(1, data)
+    except BrokenPipeError:             # who reads has gone, as ssh finds, too
+        break
 os._exit(process.wait())
 '''
 

@@ -96,7 +96,7 @@ AT_A_NODE = (
     'doctor', 'doctor --kind leak', 'diff good.pfd', 'diff good.pfd --ignore time,print --ulp 2', 'diff --runs 2 3',
     'diff --calls norm[3] norm[4]', 'export chrome', 'export csv -o calls.csv', 'export npz norm[3] -o norm.npz',
     'export pytest norm[3]', 'replay 17', 'replay norm[3] --times 20', "replay 17 --change 'x = x[:3]'",
-    'audit', 'audit norm', "audit 'layer*' -n 20",
+    'replay --all', 'audit', 'audit norm', "audit 'layer*' -n 20",
     'lp', 'lp --by line --file train.py', 'info', 'record', 'record off', 'record on',
     'threads', 'stop', 'bt',
     'w --locals', 'up', 'down', 'list', 'source norm', 'norm?', 'norm??', 'pinfo2 norm', 'pinfo np.linalg.norm',
@@ -214,5 +214,6 @@ def test_another_thread(tmp_path: Path) -> None:
 def test_every_example_is_typed_here() -> None:
     here = {*AT_A_NODE, *IN_A_FUNCTION, *BEFORE_A_CALL, *OF_A_RUN, 'switch 2', 'switch worker:3', 'processes',
             'processes -n 500', 'stopall', 'stopall off', 'quit', 'abort', 'cont', 'interact',
-            'replay 17 --pdb'}
+            'replay 17 --pdb',
+            'audit -n 100 --dask local', "replay --all 'layer*' --dask local"}      # of a finished trace
     assert not {example for command in TABLE for example in command.examples}.difference(here, *ELSEWHERE)
