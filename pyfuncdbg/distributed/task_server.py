@@ -59,7 +59,7 @@ class _Step:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nobody waits for anything of it."""
+        """Whether no request waits for a tensor or a result of it."""
         return not self._offers
 
 

@@ -185,7 +185,7 @@ class DaskConnection:
         return answer
 
     def _abort(self, step: str, tasks: Iterable[int]) -> None:
-        """End a step on some tasks; nobody waits for it."""
+        """End a step on some tasks, without waiting for their answers."""
         for task in list(tasks):
             _start(_ask_device(self._client, self._peers[task], 'abort', {'step': step}))
 
@@ -245,11 +245,11 @@ def _close_later(client_of: Any, peers: Sequence[_Peer], session: str) -> None:
 
 
 _ending: set[asyncio.Future[Any]] = set()
-"""Requests whose answer nobody awaits."""
+"""Requests that are sent without waiting for an answer."""
 
 
 def _start(request: Coroutine[Any, Any, Any]) -> None:
-    """Begin a request whose answer nobody awaits, on the event loop."""
+    """Send a request without waiting for its answer, on the event loop."""
     future = asyncio.ensure_future(request)
     _ending.add(future)
     future.add_done_callback(_forget)

@@ -18,7 +18,7 @@ from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.views.progress import Tell
 
 Answers = Callable[[Sequence[Any], Tell | None], Iterable[UnitAnswer]]
-"""From units, plain data each, and what is told of progress, to their answers in their order."""
+"""Answers to units of work, in their order: given the units, as plain data, and a function that is told of progress."""
 
 
 class DaskCluster(NamedTuple):

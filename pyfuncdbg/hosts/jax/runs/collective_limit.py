@@ -20,7 +20,7 @@ FLAG = '--xla_cpu_collective_call_terminate_timeout_seconds'
 _WARNING_FLAG = '--xla_cpu_collective_call_warn_stuck_timeout_seconds'
 _VARIABLE = 'XLA_FLAGS'
 _LONG = 24 * 3600
-"""Seconds instead of the limit: a program that hangs, with nobody to end it, does not stay for ever."""
+"""Seconds, instead of the limit of XLA: a program that hangs in a collective ends after a day."""
 _KNOWN_FROM = 0, 8
 """The first version of JAX whose XLA is known to have the flag: one that has not ends the process where it finds it."""
 _HARMLESS = 24 * 3600

@@ -209,7 +209,7 @@ def _told(outcomes: Iterable[CallOutcome], tell: Callable[[int, int], None] | No
 
 
 def _summed(outcomes: Iterable[CallOutcome], limit: int) -> ReplayedCalls:
-    """The result, of outcomes of which few are held."""
+    """Count outcomes one by one; only those that are shown stay in memory."""
     by_function: dict[str, Counter[str]] = {}
     shown: list[CallOutcome] = []
     refusals, remarks, files = Counter[str](), Counter[str](), dict[str, None]()
