@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,9 @@ def test_no_command_shows_a_file_that_a_trace_names(trace, tmp_path, kind, versi
     with Trace.open(rewritten(trace, tmp_path / 'hostile.pfd', hostile)) as opened:
         context = Context(opened)
         node = next(site.name for site in opened.sites() if site.function == 'half')
-        said = ''.join(drawn(context, line.format(node=node, file=file, helper=file)) for line in LINES)
+        with warnings.catch_warnings(record=True) as warned:    # `check` calls the function again, under its own filters
+            said = ''.join(drawn(context, line.format(node=node, file=file, helper=file)) for line in LINES)
+        assert {str(warning.message) for warning in warned} <= {'not a number'}
         for call in (*opened.calls(), *opened.calls(kind='gradient')):
             console = Console(width=200, record=True, file=io.StringIO())
             for part in _of_call(call).parts:
