@@ -277,16 +277,86 @@ if __name__ == '__main__':
     start('work(1.0); sys.exit(3)')
     start('work(2.0); raise KeyError(5)')
     start('work(3.0); import time; time.sleep(0.5); os.kill(os.getpid(), 9)')
-    start('work(4.0); import time; time.sleep(0.5); os._exit(0)')
-    start('work(5.0); os.execv(sys.executable, [sys.executable, "-c", "from prog import work; work(6.0)"])')
+    start('work(4.0); os._exit(0)')
+    start('work(5.0); os._exit(status=7)')
+    start('work(6.0); os.execv(sys.executable, [sys.executable, "-c", "from prog import work; work(7.0)"])')
 ''')
     ended = [(process.ended is not None, process.error, process.executed) for process in info.tree]
     assert ended == [(True, '', False), (True, '', False), (True, 'KeyError: 5', False), (False, '', False),
-                     (False, '', False), (False, '', True), (True, '', False)]
-    assert values[:4] == [1.0, 2.0, 3.0, 4.0] and values[-1] == 6.0
-    assert info.tree[5].pid == info.tree[6].pid
+                     (True, '', False), (True, 'os._exit(7)', False), (False, '', True), (True, '', False)]
+    assert values == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]        # nothing that was recorded is lost but by a signal
+    assert info.tree[6].pid == info.tree[7].pid
     shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
-    assert 'became another program' in shown and shown.count('no end: ') == 2
+    assert 'replaced by python' in shown and shown.count('no end: ') == 1 and 'os._exit(7) after ' in shown
+
+
+def test_a_process_that_is_replaced_loses_no_call_and_says_by_what(tmp_path: Path) -> None:
+    """By each of `os.exec*`, from a thread, in a fork, as the program itself; also by what cannot follow."""
+    info, values = recorded(tmp_path, WORK + '''
+import pathlib, subprocess, threading
+def start(code):
+    subprocess.run([sys.executable, '-c', f'from prog import work; import os, sys, pathlib, threading; {code}'], check=True)
+def forked():
+    child = os.fork()
+    if not child:
+        work(4.0)
+        os.execlp('true', 'true', 'forked')
+    os.waitpid(child, 0)
+if __name__ == '__main__':
+    start('work(1.0); os.execvp("true", ("true", "a b"))')
+    start('work(2.0); threading.Thread(target=os.execle, args=("/bin/true", "x", "thread", os.environ)).start()')
+    start('work(3.0); os.execve(path=pathlib.Path(sys.executable), argv=[b"python", "-I", "-c", "pass"], env={})')
+    forked()
+    work(5.0)
+    print('last', flush=True)
+    os.execv('/bin/echo', ['echo', 'replaced'])
+''')
+    assert values == [1.0, 2.0, 3.0, 4.0, 5.0]
+    first, *others = info.tree
+    assert all(process.executed and process.ended is None for process in info.tree) and len(others) == 4
+    assert first.replaced_by == ('/bin/echo', 'replaced')
+    by_path, by_thread, isolated, fork = (process.replaced_by for process in others)
+    assert os.path.basename(by_path[0]) == 'true' and by_path[1:] == ('a b',) and fork[1:] == ('forked',)
+    assert by_thread == ('/bin/true', 'thread') and isolated == (sys.executable, '-I', '-c', 'pass')
+    assert others[2].replaced_unfollowed == f'it was started without {VARIABLE} in its environment'
+    lines = (tmp_path / 'prog.pfd' / LIST).read_text()
+    assert lines.count('"event":"exec"') == 5                   # not one for each folder of PATH
+    shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    assert 'replaced by echo replaced' in shown and 'which is not recorded: it was started without' in shown
+    table = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'processes', env=ENVIRONMENT | {'COLUMNS': '200'}).stdout
+    assert table.count(' replaced ') >= 5 and 'by /bin/echo replaced' in table
+
+
+def test_a_program_that_cannot_become_another_one_is_recorded_on(tmp_path: Path) -> None:
+    """With the exceptions and tracebacks of plain Python."""
+    (tmp_path / 'no_program').write_text('not one')
+    (tmp_path / 'no_program').chmod(0o755)
+    info, values = recorded(tmp_path, WORK + '''
+import inspect, traceback
+work(1.0)
+for number, (path, *rest) in enumerate([
+        ('/no/such/program', ['x']), ('no_program', ['x']), ('prog.py', ['x']), ('/bin/true', []), ('/bin/true', 'x'),
+        ('/bin/true',), (3.5, ['x']), ('/bin/\\0', ['x']), ('/bin/true', ['x', 4]),
+        ('/bin/true', ['x'], {4: 5}), ('/bin/true', ['x'], 6)]):
+    try:
+        (os.execve if len(rest) > 1 else os.execv)(path, *rest)
+    except Exception:
+        print(traceback.format_exc())
+    work(2.0 + number)
+for wrong in (1 << 40, 'x', None):
+    try:
+        os._exit(wrong)
+    except Exception:
+        print(traceback.format_exc())
+try:
+    os.execvp('no such program', ['x'])
+except OSError as error:
+    print(error)
+print(os.execv.__name__, os.execv.__module__, inspect.signature(os.execve), inspect.signature(os._exit), os._exit.__doc__)
+''')
+    assert values == [float(number) for number in range(1, 13)]
+    assert [(process.executed, process.replaced_by, process.error) for process in info.tree] == [(False, (), '')]
+    assert info.tree[0].ended is not None
 
 
 def test_no_children(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class ProcessState:
         command: The program and its arguments; of a forked process those of its parent.
         is_forked: It is a copy of its parent.
         state: What it does.
-        where: Of a stop the place; of an end the exception, or why the process is not followed; else ''.
+        where: Of a stop the place; of an end the exception, what it was replaced by, or why it is not followed; else ''.
         reason: Why it has stopped, '' where it has not.
         seconds: How long it has been stopped, has run until its end or, while it runs, until now; None if unknown.
     """
@@ -126,7 +126,7 @@ def _end(process: ProgramProcess, is_live: bool) -> tuple[State, str, float | No
     if process.unrecorded:
         return 'unfollowed', process.unrecorded, None
     if process.executed:
-        return 'executed', '', None
+        return 'executed', f'by {words}' if (words := ' '.join(process.replaced_by)) else '', None
     if process.ended is not None:
         return ('failed' if process.error else 'ended'), process.error, process.ended - process.started
     if not is_live or process.host != os.uname().nodename:

@@ -32,9 +32,11 @@ class ProgramProcess:
         command: The program and its arguments; of a forked process those of its parent.
         started: Unix time, seconds.
         is_forked: It is a copy of its parent.
-        ended: Unix time; None if it did not say that it ends: it runs, was killed, or left by `os._exit`.
-        error: The exception that ended it, '' for none.
-        executed: It has become another program, by `os.execv`, which is a later entry of the same id.
+        ended: Unix time; None if it did not say that it ends: it runs, was killed, or ended in native code.
+        error: The exception that ended it, or 'os._exit(3)'; '' for none.
+        executed: It has become another program, by `os.execv`; if that is followed, it is a later entry of the same id.
+        replaced_by: The command of that, as far as it is known.
+        replaced_unfollowed: Why it is not followed, where it is one of Python and cannot be; else ''.
         unrecorded: Why calls in it were not recorded, '' where they were, or none was made.
         ranks: Environment variables that say which of many processes it is.
         log: Number of its log in the trace; 0 where it has none.
@@ -50,6 +52,8 @@ class ProgramProcess:
     ended: float | None = None
     error: str = ''
     executed: bool = False
+    replaced_by: tuple[str, ...] = ()
+    replaced_unfollowed: str = ''
     unrecorded: str = ''
     ranks: tuple[tuple[str, str], ...] = ()
     log: int = 0
@@ -89,6 +93,8 @@ def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tupl
         place = next((newest[key] for key in reversed(newest) if key[1] == pid), None)
         if place is not None and event == 'end' and isinstance(at, float | int):
             found[place] = replace(found[place], ended=float(at), error=_text(fields.get('error')))
+        elif place is not None and event == 'exec':
+            found[place] = _replaced(found[place], fields)
         elif place is not None and event == 'ranks':
             found[place] = replace(found[place], ranks=_variables(fields.get('ranks')))
         elif place is not None and event == 'unrecorded':
@@ -122,7 +128,7 @@ def _with_logs(found: list[ProgramProcess], logs: Mapping[int, tuple[int, str]])
     left_out: set[int] = set()
     for key, same in places.items():
         own = numbers.get(key, [])
-        steps = [place for place in same if found[place].is_forked and found[place].executed]
+        steps = [place for place in same[:-1] if found[place].is_forked and found[place].executed]
         left_out.update(steps[:max(len(same) - len(own), 0)])
         kept = [place for place in same if place not in left_out]
         for place, number in zip(kept, own, strict=False):
@@ -160,6 +166,15 @@ def _process(pid: int, fields: Mapping[str, Any]) -> ProgramProcess | None:
     return ProgramProcess(pid, parent, _text(fields.get('host')), tuple(map(_text, command)), float(at),
                           bool(fields.get('fork')), unrecorded=_text(fields.get('why')), ranks=_variables(ranks),
                           python=_text(fields.get('python'))[:40])
+
+
+def _replaced(process: ProgramProcess, fields: Mapping[str, Any]) -> ProgramProcess:
+    """A process that has become another program, or has not, as that could not be started."""
+    if fields.get('failed'):
+        return replace(process, executed=False, replaced_by=(), replaced_unfollowed='')
+    words = fields.get('command')
+    return replace(process, executed=True, replaced_by=tuple(map(_text, words)) if isinstance(words, list) else (),
+                   replaced_unfollowed=_text(fields.get('why')))
 
 
 def _text(value: object) -> str:

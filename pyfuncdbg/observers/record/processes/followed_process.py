@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pyfuncdbg.hooks.import_watch import ImportWatch
 
+    CommitBeforeEnds = Callable[['FollowedProcess', type[ImportWatch]], None]
+
 VARIABLE = 'PYFUNCDBG_FOLLOW'
 """Environment variable of the processes that are followed: 'ID:MODULES:VARIABLES:FOLDER'."""
 STARTUP = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))),
@@ -61,17 +63,18 @@ class FollowedProcess:
         self.leads = True
         self._ended = 0
 
-    def begin(self, command: Sequence[str], watch: type[ImportWatch]) -> None:
+    def begin(self, command: Sequence[str], watch: type[ImportWatch], commit: CommitBeforeEnds) -> None:
         """Add this process to the list, and its forked children and its end when they come.
 
         Args:
             command: The program and its arguments.
             watch: Class of the import hooks.
+            commit: `abrupt_ends.commit_before_ends`.
         """
         self.list_beginning(command)
         atexit.register(self.end)
         watch('multiprocessing.util', self.await_multiprocessing).install()
-        watch('multiprocessing.pool', _commit_results_of_pools).install()
+        commit(self, watch)
         for module, begin in ('_posixsubprocess', self._list_executed), ('subprocess', self._list_spawned):
             if module in sys.modules:
                 begin()
@@ -128,7 +131,7 @@ class FollowedProcess:
         command = [os.fsdecode(word) for word in args] if type(args) in (list, tuple) else []
         if self.leads and not _is_own_start() and (why := _why_unfollowed(command, environment, user)):
             self.append({'event': 'unfollowed', 'pid': pid, 'parent': os.getpid(), 'at': time.time(), 'why': why,
-                         'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'host': os.uname().nodename})
+                         'command': _shortened(command), 'host': os.uname().nodename})
 
     def _prepare_start(self) -> None:
         for prepare in list(before_start) if self.leads and not _is_own_start() else ():
@@ -165,6 +168,23 @@ class FollowedProcess:
             self.list_ranks()
             self.append({'event': 'end', 'pid': os.getpid(), 'at': time.time(),
                          'error': _shown_error() if error is None else error})
+
+    def list_exit(self, code: int) -> None:
+        """Add the end by `os._exit` to the list, unless another one is in it."""
+        if self._ended != os.getpid():
+            self.before_end = []                # no exit handler runs
+            self.end(f'os._exit({code})' if code else '')
+
+    def list_replacement(self, command: Sequence[str] | None, environment: Sequence[bytes] | None = None) -> None:
+        """Add what this process becomes now to the list.
+
+        Args:
+            command: The program and its arguments; None takes the line before back, it has not become that.
+            environment: As of `_why_unfollowed`.
+        """
+        self.append({'event': 'exec', 'pid': os.getpid(), 'failed': 1} if command is None else {
+            'event': 'exec', 'pid': os.getpid(), 'command': _shortened(command),
+            'why': _why_unfollowed(command, environment, -1) if self.leads else ''})
 
     def append(self, fields: Mapping[str, object]) -> None:
         """Append a line to the list; nothing is said where that fails.
@@ -204,7 +224,7 @@ class FollowedProcess:
             is_fork: It is a copy of the process that has started it.
         """
         self.append({'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(),
-                     'command': [word[:_LONGEST] for word in command[:_MOST_WORDS]], 'fork': int(is_fork),
+                     'command': _shortened(command), 'fork': int(is_fork),
                      'host': os.uname().nodename, 'python': sys.version.partition(' ')[0],
                      'ranks': self._ranks_now()})
 
@@ -214,7 +234,7 @@ class FollowedProcess:
 
 
 def offer(folder: str, trace: str, modules: Iterable[str], ranks: Sequence[str], command: Sequence[str],
-          watch: type[ImportWatch], children: bool = True) -> FollowedProcess:
+          watch: type[ImportWatch], commit: CommitBeforeEnds, children: bool = True) -> FollowedProcess:
     """List this process as the first of a program, and let those that it starts follow.
 
     Args:
@@ -224,6 +244,7 @@ def offer(folder: str, trace: str, modules: Iterable[str], ranks: Sequence[str],
         ranks: As of `FollowedProcess`.
         command: The program and its arguments.
         watch: Class of the import hooks.
+        commit: As of `begin`.
         children: Whether processes that start afresh are followed, too.
 
     Returns:
@@ -231,7 +252,7 @@ def offer(folder: str, trace: str, modules: Iterable[str], ranks: Sequence[str],
     """
     process = FollowedProcess(folder, ranks)
     process.leads = children
-    process.begin(command, watch)
+    process.begin(command, watch, commit)
     process.await_multiprocessing()
     if children:
         os.environ[VARIABLE] = f'{trace}:{",".join(modules)}:{",".join(ranks)}:{folder}'
@@ -253,12 +274,13 @@ def own_environment() -> dict[str, str]:
     return variables
 
 
-def follow(watch: type[ImportWatch], record: Callable[[FollowedProcess, str], None]) -> None:
+def follow(watch: type[ImportWatch], record: Callable[[FollowedProcess, str], None], commit: CommitBeforeEnds) -> None:
     """Make this process, which starts, a part of the program whose trace the environment names.
 
     Args:
         watch: Class of the import hooks.
         record: Called once, with the module that was imported, when the process may have something to record.
+        commit: As of `FollowedProcess.begin`.
     """
     trace, _, rest = os.environ.get(VARIABLE, '').partition(':')
     modules, _, rest = rest.partition(':')
@@ -267,7 +289,7 @@ def follow(watch: type[ImportWatch], record: Callable[[FollowedProcess, str], No
     if not _is_ours(folder, trace) or _is_trackers(command):
         return
     process = FollowedProcess(folder, [name for name in ranks.split(',') if name])
-    process.begin(command, watch)
+    process.begin(command, watch, commit)
     watches: list[ImportWatch] = []
 
     def begin(module: str) -> None:
@@ -319,6 +341,10 @@ def _end_with_finalizers(process: FollowedProcess) -> None:
     sys.modules['multiprocessing.util'].Finalize(None, process.end, exitpriority=-200)
 
 
+def _shortened(command: Sequence[str]) -> list[str]:
+    return [word[:_LONGEST] for word in command[:_MOST_WORDS]]
+
+
 def _why_unfollowed(command: Sequence[str], environment: Sequence[bytes] | None, user: int) -> str:
     """Why a process cannot follow, if it is one of Python; '' if it can, or is another program.
 
@@ -346,35 +372,6 @@ def _why_unfollowed(command: Sequence[str], environment: Sequence[bytes] | None,
             if flag in word[1:].partition('X')[0].partition('W')[0]:
                 return f'-{flag} hides the environment' if flag != 'S' else '-S leaves `sitecustomize` out'
     return ''
-
-
-class _ResultQueue:
-    """The queue of a pool's results. A worker may be killed once it has put its last, so its log is written before."""
-
-    def __init__(self, queue: Any) -> None:
-        self._queue = queue
-
-    def put(self, result: object) -> None:
-        commit_points = sys.modules.get('pyfuncdbg.hooks.commit_points')
-        if commit_points is not None:           # there may be something to write
-            commit_points.reach(True)
-        self._queue.put(result)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._queue, name)
-
-
-def _commit_results_of_pools() -> None:
-    """Let the workers of `multiprocessing.Pool`, which kills them when it ends, lose no call whose result it has."""
-    pool: Any = sys.modules['multiprocessing.pool']
-    worker = pool.worker
-
-    def committing_worker(inqueue: Any, outqueue: Any, *args: Any, **kwargs: Any) -> None:
-        worker(inqueue, _ResultQueue(outqueue), *args, **kwargs)
-
-    for name in ('__module__', '__name__', '__qualname__'):     # by which the new process finds it
-        setattr(committing_worker, name, getattr(worker, name))
-    pool.worker = committing_worker
 
 
 def _shown_error() -> str:

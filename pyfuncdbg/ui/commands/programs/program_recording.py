@@ -18,6 +18,7 @@ from pyfuncdbg.observers.record.delayed_recorder import DelayedRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.log_names import logs
 from pyfuncdbg.observers.record.log.trace_folders import create_trace
+from pyfuncdbg.observers.record.processes.abrupt_ends import commit_before_ends
 from pyfuncdbg.observers.record.processes.followed_process import FollowedProcess, offer
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ProgramRecording:
         self._process: FollowedProcess = offer(
             str(self.path), self.id, [*FRAMEWORKS, __name__.partition('.')[0]],
             [name for framework in FRAMEWORKS.values() for name in framework.rank_variables], list(command), ImportWatch,
-            children)
+            commit_before_ends, children)
         if self.recorder is None:
             DelayedRecorder(self._begin).install()
 

@@ -84,9 +84,12 @@ def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
     if process.unrecorded:
         what.append((f'not recorded: {one_line(process.unrecorded, 200)}', 'yellow'))
     elif process.executed:
-        what.append(('became another program', 'dim'))
+        new = one_line(short_command(process.replaced_by, False), _LONGEST_COMMAND)
+        what.append((f'replaced by {new}' if new else 'became another program', 'dim'))
+        if why := process.replaced_unfollowed:
+            what.append((f', which is not recorded: {one_line(why, 200)}', 'yellow'))
     elif process.ended is None:
-        what.append(('no end: killed, os._exit, os.exec, os.setuid, or running', 'yellow'))
+        what.append(('no end: killed, os.setuid, or running', 'yellow'))
     elif process.error:
         what.append((f'{one_line(process.error, 100)} after {seconds(process.ended - process.started)}', 'red'))
     else:
@@ -123,4 +126,5 @@ if __name__ == '__main__':
         ProgramProcess(4712, 4711, 'host', spawned, 1.0, ended=9.0, log=2, ranks=(('RANK', '0'),)),
         ProgramProcess(4713, 4711, 'host', spawned, 1.0, log=3, ranks=(('RANK', '1'),)),
         ProgramProcess(4714, 4713, 'host', ('train.py',), 2.0, is_forked=True, ended=3.0, error='ValueError: no rows'),
-        ProgramProcess(4715, 4711, 'host', ('python', '-I', 'tool.py'), 3.0, unrecorded='-I hides the environment')]))
+        ProgramProcess(4715, 4711, 'host', ('python', '-I', 'tool.py'), 3.0, unrecorded='-I hides the environment'),
+        ProgramProcess(4716, 4711, 'host', ('python', 'x.py'), 3.0, executed=True, replaced_by=('/bin/sh', '-c', 'ls'))]))

@@ -19,8 +19,8 @@ _WORDS: dict[State, tuple[str, str]] = {
     'runs': ('runs', ''), 'ended': ('ended', 'dim'), 'failed': ('failed', 'red'), 'killed': ('killed', 'yellow'),
     'open': ('no end', 'yellow'), 'executed': ('replaced', 'dim'), 'unfollowed': ('not followed', 'yellow')}
 _EXPLAINED: dict[State, str] = {
-    'halted': 'by stop-all, at its next call', 'killed': 'or left by os._exit',
-    'open': 'killed, os._exit, os.exec, or running', 'executed': 'by another program, with os.execv'}
+    'halted': 'by stop-all, at its next call', 'killed': 'or ended in native code',
+    'open': 'killed, os.setuid, or running', 'executed': 'by another program, with os.execv'}
 
 
 def processes_view(processes: ProcessList) -> Page:

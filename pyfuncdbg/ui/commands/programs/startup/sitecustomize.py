@@ -35,7 +35,8 @@ def _follow() -> None:
         child_recording.record(process, module)  # type: ignore[arg-type]
 
     watch = load('hooks.import_watch')['ImportWatch']
-    load('observers.record.processes.followed_process')['follow'](watch, record)  # type: ignore[operator]
+    commit = load('observers.record.processes.abrupt_ends')['commit_before_ends']
+    load('observers.record.processes.followed_process')['follow'](watch, record, commit)  # type: ignore[operator]
 
 
 sys.modules.pop(__name__, None)
