@@ -159,6 +159,12 @@ class TraceInfo:
     unlike: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
 
     @property
+    def cut_off(self) -> tuple[int, ...]:
+        """Those of `unclosed` that may have lost something: they did not say that they end, or what replaces them."""
+        committed = {one.pid for one in self.tree if one.executed or one.ended is not None}
+        return tuple([pid for pid in self.unclosed if pid not in committed])
+
+    @property
     def lost_calls(self) -> int:
         """Calls that were made and are not in the trace, by budget, window, sample or `trim`."""
         return sum(self.dropped.get(kind, 0) for kind in ('calls', UNSAMPLED, TRIMMED, OLDEST))

@@ -288,6 +288,7 @@ if __name__ == '__main__':
     assert info.tree[6].pid == info.tree[7].pid
     shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
     assert 'replaced by python' in shown and shown.count('no end: ') == 1 and 'os._exit(7) after ' in shown
+    assert len(info.unclosed) == 4 and info.cut_off == (info.tree[3].pid,)      # no other one may have lost something
 
 
 def test_a_process_that_is_replaced_loses_no_call_and_says_by_what(tmp_path: Path) -> None:
@@ -325,6 +326,7 @@ if __name__ == '__main__':
     assert 'replaced by echo replaced' in shown and 'which is not recorded: it was started without' in shown
     table = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'processes', env=ENVIRONMENT | {'COLUMNS': '200'}).stdout
     assert table.count(' replaced ') >= 5 and 'by /bin/echo replaced' in table
+    assert 'not closed' not in shown and 'not closed' not in ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd').stdout
 
 
 def test_a_program_that_cannot_become_another_one_is_recorded_on(tmp_path: Path) -> None:

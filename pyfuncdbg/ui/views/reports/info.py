@@ -46,8 +46,9 @@ def info_view(info: TraceInfo) -> Page:
     if info.settings:
         settings = ', '.join(f'{name}={value}' for name, value in info.settings.items())
         grid.add_row('settings', label(settings, limit=_LONGEST_FIELD))
-    running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
-    grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))
+    unclosed = '' if info.complete or (info.unclosed and not info.cut_off) else (
+        ', not closed: still recording, killed, or unable to write')
+    grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{unclosed}'))
     for name, text in _parts(info.parts):
         grid.add_row(name, text)
     for name, text in _processes(info):
@@ -70,8 +71,8 @@ def info_view(info: TraceInfo) -> Page:
 
 
 def _processes(info: TraceInfo) -> Iterator[tuple[str, Text]]:
-    """Rows of the processes: their tree, of one process its id."""
-    if len(info.tree) > 1:
+    """Rows of the processes: their tree, of one process its id, unless it has become another program."""
+    if len(info.tree) > 1 or any(one.executed for one in info.tree):
         yield 'processes', Text(f'{len(info.tree)}, recorded: {sum(1 for one in info.tree if one.log)}')
         yield '', process_tree(info.tree)
     else:

@@ -319,8 +319,8 @@ def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
 
 def _unclosed(info: TraceInfo) -> str:
     """Whose log was not closed; of the first process it is as if the recording was not."""
-    later = [process for process in info.unclosed if process not in info.processes[:1]]
-    if len(later) < len(info.unclosed) or not later:
+    later = [process for process in info.cut_off if process not in info.processes[:1]]
+    if len(later) < len(info.cut_off) or not later:
         return 'the recording was'
     return f'the log of process {later[0]} was' if len(later) == 1 else (
         f'the logs of processes {", ".join(map(str, later[:SHORT]))}{", ..." if len(later) > SHORT else ""} were')
@@ -341,7 +341,7 @@ def _lost(summary: TraceSummary) -> list[Part]:
     if any(info.dropped.values()):
         parts.append(_not_kept(info))
     parts += damage_lines(info.damage)
-    if not info.complete and not summary.live and summary.calls.get('python'):
+    if (info.cut_off or not info.unclosed) and not info.complete and not summary.live and summary.calls.get('python'):
         parts.append(Text(f'{_unclosed(info)} not closed: still running, killed, or unable to write; the last calls may be '
                           'missing', 'yellow'))
     if info.op_cost is not None:
