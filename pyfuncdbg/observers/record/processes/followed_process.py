@@ -170,7 +170,11 @@ class FollowedProcess:
                          'error': _shown_error() if error is None else error})
 
     def list_exit(self, code: int) -> None:
-        """Add the end by `os._exit` to the list, unless another one is in it."""
+        """Add the end by `os._exit` to the list, unless another one is in it.
+
+        Args:
+            code: The exit code.
+        """
         if self._ended != os.getpid():
             self.before_end = []                # no exit handler runs
             self.end(f'os._exit({code})' if code else '')
