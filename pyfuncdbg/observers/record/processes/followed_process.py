@@ -186,9 +186,9 @@ class FollowedProcess:
             command: The program and its arguments; None takes the line before back, it has not become that.
             environment: As of `_why_unfollowed`.
         """
-        self.append({'event': 'exec', 'pid': os.getpid(), 'failed': 1} if command is None else {
-            'event': 'exec', 'pid': os.getpid(), 'command': _shortened(command),
-            'why': _why_unfollowed(command, environment, -1) if self.leads else ''})
+        why = _why_unfollowed(command or (), environment, -1) if self.leads else ''
+        self.append({'event': 'exec', 'pid': os.getpid(), **(
+            {'failed': 1} if command is None else {'command': _shortened(command), 'why': why})})
 
     def append(self, fields: Mapping[str, object]) -> None:
         """Append a line to the list; nothing is said where that fails.
@@ -227,10 +227,9 @@ class FollowedProcess:
             command: The program and its arguments.
             is_fork: It is a copy of the process that has started it.
         """
-        self.append({'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(),
-                     'command': _shortened(command), 'fork': int(is_fork),
-                     'host': os.uname().nodename, 'python': sys.version.partition(' ')[0],
-                     'ranks': self._ranks_now()})
+        self.append({'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(), 'fork': int(is_fork),
+                     'command': _shortened(command), 'host': os.uname().nodename,
+                     'python': sys.version.partition(' ')[0], 'ranks': self._ranks_now()})
 
     def _after_fork(self, command: Sequence[str]) -> None:
         self.list_beginning(command, is_fork=True)
