@@ -11,7 +11,7 @@ from typing import Any
 
 HANDLER = 'pyfuncdbg_task'
 """Name of the workers' handler."""
-FORM = 1
+FORM = 2
 """Of the messages; a worker answers those of its own form only."""
 _CONNECTING = 5.0
 """Seconds to connect to a worker."""
@@ -50,6 +50,13 @@ async def ask_task(pool: Any, address: str, action: str, arguments: Mapping[str,
 
 
 def serialized(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Tensors of `pack_tensor`, with arrays for Dask's own serialization."""
+    """Tensors of `pack_tensor` or `Task.pack_sent`, with arrays for Dask's own serialization."""
     serialize = importlib.import_module('distributed.protocol').to_serialize
-    return {name: value if isinstance(value, bytes | dict) else serialize(value) for name, value in tensors.items()}
+
+    def marked(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: marked(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return list(map(marked, value))
+        return value if value is None or isinstance(value, bytes | str) else serialize(value)
+    return {name: marked(value) for name, value in tensors.items()}

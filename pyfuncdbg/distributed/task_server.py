@@ -13,13 +13,7 @@ from typing import Any
 from pyfuncdbg.distributed.task_request import FORM, TaskGoneError, ask_task, serialized
 from pyfuncdbg.errors import AbortedError, UnavailableError
 from pyfuncdbg.hosts.numpy.graph.device import parse_device
-from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import (
-    Arrival,
-    address_space,
-    pack_tensors,
-    piece_of,
-    unpack_tensor,
-)
+from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import Arrival, address_space, piece_of
 from pyfuncdbg.hosts.numpy.runtime.tasks.task import NodeError, Task
 from pyfuncdbg.hosts.numpy.runtime.tasks.task_error import aborted, describe_error
 
@@ -154,10 +148,10 @@ class TaskServer:
             for stage in prepared.piece.stages:
                 for arrival in [arrival for arrival in pulls if arrival.before <= stage.level]:
                     received = await pulls.pop(arrival)
-                    tensors.update((name, unpack_tensor(data)) for name, data in received.items())
+                    tensors.update(task.unpack_received(received))
                 tensors.update(await self._in_thread(prepared.run, stage, tensors, task.resources(session), deadline))
                 for consumer, names in stage.sends:
-                    state.offer(stage.level, consumer).set_result(serialized(pack_tensors(tensors, names)))
+                    state.offer(stage.level, consumer).set_result(serialized(task.pack_sent(tensors, names)))
             return {'results': serialized(task.pack_results(session, tensors, prepared.piece.results))}
         except NodeError as error:
             return {'error': describe_error(error.__cause__ or error, error.node)}

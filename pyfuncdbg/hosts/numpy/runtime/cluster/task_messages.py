@@ -52,31 +52,92 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Nodes:
+    """The nodes of one graph.
+
+    Attributes:
+        graph: A GraphDef, serialized, in order of execution.
+        private: By name, the attrs that a GraphDef has no form for, as data of `sessions.piece_functions`.
+        types: By name, the op types that are displayed, where they are others than in the registry.
+        stack_of: The index of each node's stack.
+    """
+
+    graph: bytes
+    private: Mapping[str, Mapping[str, Any]]
+    types: Mapping[str, str]
+    stack_of: Mapping[str, int]
+
+    def to_data(self) -> list[Any]:
+        """The nodes as plain data."""
+        return [self.graph, {name: dict(attrs) for name, attrs in self.private.items()}, dict(self.types),
+                dict(self.stack_of)]
+
+    @classmethod
+    def of(cls, data: Sequence[Any]) -> Nodes:
+        """The nodes of `to_data`."""
+        graph, private, types, stack_of = data
+        return cls(bytes(graph), private, types, stack_of)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceFunction:
+    """A function that nodes of a piece call.
+
+    Attributes:
+        name: Its name, which another one may have too.
+        nodes: Its nodes.
+        inputs: Names of its placeholders: of its arguments, then of captured tensors.
+        outputs: Names of its outputs.
+        automatic, place, repeats: As of its `Graph`.
+    """
+
+    name: str
+    nodes: Nodes
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    automatic: bool
+    place: str
+    repeats: bool
+
+    def to_data(self) -> list[Any]:
+        """The function as plain data."""
+        return [self.name, self.nodes.to_data(), list(self.inputs), list(self.outputs), self.automatic, self.place,
+                self.repeats]
+
+    @classmethod
+    def of(cls, data: Sequence[Any]) -> PieceFunction:
+        """The function of `to_data`."""
+        name, nodes, inputs, outputs, automatic, place, repeats = data
+        return cls(name, Nodes.of(nodes), tuple(inputs), tuple(outputs), automatic, place, repeats)
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """The part of a graph that one task runs.
 
     Attributes:
-        graph: Its nodes as a GraphDef, serialized.
+        nodes: Its nodes.
+        functions: The functions that they call; those that a function calls are before it.
         arguments: The node that represents each tensor from elsewhere, by the tensor's name.
         stages: In order.
         arrivals: What comes from other tasks.
         results: Tensors that the session gets, by name.
         stacks: Where in the program its nodes were made, each stack once.
-        stack_of: The index of each node's stack.
     """
 
-    graph: bytes
+    nodes: Nodes
+    functions: tuple[PieceFunction, ...]
     arguments: Mapping[str, str]
     stages: tuple[Stage, ...]
     arrivals: tuple[Arrival, ...]
     results: tuple[str, ...]
     stacks: tuple[tuple[Frame, ...], ...]
-    stack_of: Mapping[str, int]
 
     def to_data(self) -> dict[str, Any]:
         """The piece as plain data."""
-        return {'graph': self.graph, 'arguments': dict(self.arguments), 'results': list(self.results),
-                'stacks': [[list(frame) for frame in stack] for stack in self.stacks], 'stack_of': dict(self.stack_of),
+        return {'nodes': self.nodes.to_data(), 'functions': [function.to_data() for function in self.functions],
+                'arguments': dict(self.arguments), 'results': list(self.results),
+                'stacks': [[list(frame) for frame in stack] for stack in self.stacks],
                 'stages': [[s.level, list(s.nodes), list(s.feeds), list(s.outputs),
                             [[t, list(names)] for t, names in s.sends]] for s in self.stages],
                 'arrivals': [[a.task, a.level, a.before] for a in self.arrivals]}
@@ -86,9 +147,9 @@ def piece_of(data: Mapping[str, Any]) -> Piece:
     """The piece of `Piece.to_data`."""
     stages = tuple(Stage(level, tuple(nodes), tuple(feeds), tuple(outputs), tuple((t, tuple(names)) for t, names in sends))
                    for level, nodes, feeds, outputs, sends in data['stages'])
-    return Piece(bytes(data['graph']), dict(data['arguments']), stages, tuple(Arrival(*entry) for entry in data['arrivals']),
-                 tuple(data['results']), tuple(tuple(Frame(*frame) for frame in stack) for stack in data['stacks']),
-                 dict(data['stack_of']))
+    return Piece(Nodes.of(data['nodes']), tuple(PieceFunction.of(entry) for entry in data['functions']),
+                 dict(data['arguments']), stages, tuple(Arrival(*entry) for entry in data['arrivals']),
+                 tuple(data['results']), tuple(tuple(Frame(*frame) for frame in stack) for stack in data['stacks']))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +192,6 @@ def unpack_tensor(data: Any) -> Any:
     else:
         array = data
     return array if array.ndim or array.dtype.hasobject else array[()]
-
-
-def pack_tensors(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Some of the values, by name, for a message.
-
-    Raises:
-        InvalidArgumentError: One exists in this process only.
-    """
-    return {name: pack_tensor(values[name]) for name in names}
 
 
 _space = ['', 0]

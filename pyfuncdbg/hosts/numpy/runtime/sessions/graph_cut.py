@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyfuncdbg.errors import InvalidArgumentError, UnimplementedError
+from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph.device import parse_device
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions
@@ -61,7 +61,6 @@ class GraphCut:
 
     Raises:
         InvalidArgumentError: A node cannot be placed.
-        UnimplementedError: A node needs what cannot be sent to another task.
     """
 
     def __init__(self, plan: CompiledPlan, devices: Devices, soft: bool, owners: Mapping[int, int]) -> None:
@@ -95,18 +94,21 @@ class GraphCut:
 
     # ------------------------------------------------------------------ placement
     def _placed(self, soft: bool, fed_owners: Mapping[int, int]) -> list[int]:
-        """The task of each step. A node that uses a handle of a task runs there."""
+        """The task of each step. A node that uses a handle or a list of a task runs there."""
         number = {device: index for index, device in enumerate(self._devices.available)}
         placed = placement([step.op for step in self._plan.steps], self._devices, soft)
         tasks: list[int] = []
         for step in self._plan.steps:
             task = number[placed[step.op]]
-            owners = {fed_owners[slot] if slot in fed_owners else tasks[self._makers[slot]]: tensor
-                      for slot, tensor in zip(step.inputs, step.op.inputs, strict=True)
-                      if tensor.dtype in (resource, variant) and (slot in fed_owners or slot in self._makers)}
+            owned = [(tensor, fed_owners[slot] if slot in fed_owners else tasks[self._makers[slot]])
+                     for slot, tensor in zip(step.inputs, step.op.inputs, strict=True)
+                     if tensor.dtype in (resource, variant) and (slot in fed_owners or slot in self._makers)]
+            owners = {owner: tensor for tensor, owner in owned if tensor.dtype is resource}
             if owners:
                 self._check_owners(step.op, task, owners)
                 task = next(iter(owners))
+            elif owned:                         # a list can be sent; not what a py_function records, which one may hold
+                task = max(owned, key=lambda entry: entry[0].index >= len(entry[0].op.outputs))[1]
             self._check_body(step, task)
             tasks.append(task)
         return tasks
@@ -126,12 +128,8 @@ class GraphCut:
                 f'{self._task_name(owner)}. Read the variable, and pass its value')), op)
 
     def _check_body(self, step: Step, task: int) -> None:
-        """Refuse what cannot be sent: a function with nodes of several tasks, and records for a gradient."""
+        """Refuse a function with nodes of several tasks."""
         op = step.op
-        if step.recorded or any(tensor.index >= len(tensor.op.outputs) for tensor in op.inputs):
-            raise session_error(UnimplementedError(None, None, (
-                f'The gradient of {op.name} ({op.type}) needs what that records in a run, which exists in one process only: '
-                'run it in a session without a target, or compute the gradient inside the function')), op)
         device = self._devices.available[task]
         local = Devices((device,), device)
         for function in called_functions([op]):
@@ -193,7 +191,7 @@ class GraphCut:
         return f'{step.op.name}:{step.outputs.index(slot)}'
 
     def _piece(self, part: _Part, same_space: bool) -> Piece:
-        graph = PieceGraph(self._plan, self._name)
+        graph = PieceGraph(self._plan, self._name, same_space)
         for name, slot in part.foreign.items():
             graph.add_argument(name, self._tensor(slot))
         for level in sorted(part.levels):
@@ -209,11 +207,11 @@ class GraphCut:
                                 tuple(sorted(part.used[level] - here)), tuple(sorted(here & (needed_later | sent))), sends))
             needed_later |= part.used[level]
         arrivals = tuple(Arrival(task, level, before) for (task, level), before in sorted(part.arrivals.items()))
-        return Piece(graph.serialized(same_space), graph.arguments, tuple(reversed(stages)), arrivals, tuple(part.results),
-                     tuple(graph.stacks), graph.stack_of)
+        return Piece(graph.nodes(), tuple(graph.functions.functions), graph.arguments, tuple(reversed(stages)), arrivals,
+                     tuple(part.results), tuple(graph.functions.stacks))
 
     def _tensor(self, slot: int) -> object:
         if slot in self._fed:
             return self._plan.feeds[self._fed[slot][1]]
         step = self._plan.steps[self._makers[slot]]
-        return step.op.outputs[step.outputs.index(slot)]
+        return [*step.op.outputs, *step.op.hidden][step.outputs.index(slot)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hooks.call import Frame, Run, RunForm
+from pyfuncdbg.hooks.call import Run, RunForm
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.output import numpy_errstate
@@ -20,19 +20,17 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions
-from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef
 from pyfuncdbg.hosts.numpy.runtime.cluster.server import TaskState, TaskVariables
 from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import Piece, Stage, pack_tensor, unpack_tensor
+from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan, take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compile_plan
 from pyfuncdbg.hosts.numpy.runtime.sessions.session import RUN_SITE
 from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import Pools, RunSettings, SessionOptions
+from pyfuncdbg.hosts.numpy.runtime.tasks.piece_import import PieceImport, tensor_of
 from pyfuncdbg.hosts.numpy.runtime.tasks.task_error import unlocated_error
-from pyfuncdbg.hosts.numpy.runtime.traces.function_library import FunctionLibrary
-from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
 
 
 class NodeError(Exception):
@@ -60,14 +58,9 @@ class PreparedPiece:
 
     def __init__(self, piece: Piece, trust: bool) -> None:
         self.piece = piece
-        message = GraphDef.FromString(piece.graph)
         self._graph = Graph()
-        nodes = NodeImport(self._graph, '', {}, FunctionLibrary(message.library, trust))
         with context.under(self._graph):
-            nodes.run(message.node, ())
-        self._ops = nodes.ops
-        for name, index in piece.stack_of.items():
-            _put_stack(self._ops[name], piece.stacks[index])
+            self._ops = PieceImport(piece, trust).add(self._graph, piece.nodes)
         self._names = {op: name for name, op in self._ops.items()}
         self._plans: dict[int, tuple[CompiledPlan, RunForm]] = {}
         self._pools = Pools(SessionOptions())
@@ -82,8 +75,7 @@ class PreparedPiece:
 
     def _tensor(self, name: str) -> Any:
         argument = self.piece.arguments.get(name)
-        node, _, index = name.rpartition(':')
-        return self._ops[node].outputs[int(index)] if argument is None else self._ops[argument].outputs[0]
+        return tensor_of(self._ops, name) if argument is None else self._ops[argument].outputs[0]
 
     def run(self, stage: Stage, values: Mapping[str, Any], resources: dict[Any, Any],
             deadline: int | None) -> dict[str, Any]:
@@ -131,13 +123,16 @@ class PreparedPiece:
         return dict(zip(stage.outputs, results, strict=True))
 
 
-def _put_stack(op: Operation, stack: tuple[Frame, ...]) -> None:
-    """Let a node be made where the program has made it, with the nodes of the functions that it calls."""
-    for node in [op, *(node for function in called_functions([op]) for node in function.graph.operations)]:
-        node.stack = stack
-        function = node.attrs.get('_py_function')
-        if function is not None:
-            function.place(node)
+def _pack_list(value: Any) -> Any:
+    if value is None:                           # a cell that has not been written
+        return None
+    return {'list': list(map(_pack_list, value.items()))} if isinstance(value, TensorList) else pack_tensor(value)
+
+
+def _unpack_list(data: Any) -> Any:
+    if data is None:
+        return None
+    return TensorList(list(map(_unpack_list, data['list']))) if isinstance(data, Mapping) else unpack_tensor(data)
 
 
 class _TaskSession:
@@ -212,6 +207,20 @@ class Task:
                 handles[str(id(value))] = value
                 results[name] = {'key': str(id(value))}
         return results
+
+    @staticmethod
+    def pack_sent(tensors: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        """Tensors for another task, also lists of them.
+
+        Raises:
+            InvalidArgumentError: One exists in this process only.
+        """
+        return {name: _pack_list(tensors[name]) for name in names}
+
+    @staticmethod
+    def unpack_received(tensors: Mapping[str, Any]) -> dict[str, Any]:
+        """The tensors of `pack_sent`."""
+        return {name: _unpack_list(data) for name, data in tensors.items()}
 
     def close_session(self, session: str) -> None:
         """Free what a session has here; variables stay."""

@@ -35,14 +35,17 @@ class NodeImport:
         tensors: Replacements of tensors, by name in the GraphDef.
         library: The functions that they may call.
         all_used: Whether a node or the caller must use each name in `tensors`.
+        private: Private attrs of nodes, by name, of a graph of this runtime: then inputs may be what nodes record for a
+            gradient. None for a GraphDef, which has neither.
     """
 
     def __init__(self, graph: Graph, prefix: str, tensors: Mapping[str, Any], library: Any,
-                 all_used: bool = True) -> None:
+                 all_used: bool = True, private: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self._graph = graph
         self._prefix = prefix
         self._library = library
         self._all_used = all_used
+        self._private = private
         self.ops: dict[str, Operation] = {}
         self._input_map: dict[Place, Any] = {place(key): tensor for key,
                                              tensor in tensors.items() if not key.startswith('^')}
@@ -117,6 +120,8 @@ class NodeImport:
         return [self.ops[group] for group in _groups(message) if group in self.ops]
 
     def _restored(self, message: Any, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._private is not None and message.name in self._private:
+            return self._private[message.name]
         restore = lookup(message.op).restore
         if restore is None:
             return {}
@@ -135,6 +140,8 @@ class NodeImport:
             return self._input_map[source]
         op = self.ops[source[0]]
         if source[1] >= len(op.outputs) and op.definition.hidden is not None:
+            if self._private is not None:
+                return op.recorded()[source[1] - len(op.outputs)]
             raise ValueError(f"Node '{user}': it is part of the gradient of '{source[0]}' and needs what that records in a "
                              'run, which a GraphDef does not hold. Make the gradients anew after the import.')
         if source[1] >= len(op.outputs):
