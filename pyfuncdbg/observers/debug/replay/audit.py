@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.graph_context import DATASET
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process
 from pyfuncdbg.observers.debug.replay import state_values
@@ -22,9 +22,9 @@ from pyfuncdbg.observers.debug.replay.audit_finding import (
 )
 from pyfuncdbg.observers.debug.replay.call_audit import AuditedCall, CallAudit
 from pyfuncdbg.observers.debug.replay.named_code import describe_runs
+from pyfuncdbg.observers.debug.replay.python_sites import python_sites
 from pyfuncdbg.observers.debug.replay.replay import LoadHost
 from pyfuncdbg.observers.debug.replay.state_values import value_text
-from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.snapshots.value_encoding import UNKNOWN
@@ -71,12 +71,7 @@ class Auditor:
         Raises:
             CommandError: No site matches.
         """
-        uses = [use for use in self._trace.usage() if use.site.kind == 'python']
-        matches = [use for use in uses if not site or site_matches(site, use.site)]
-        if not matches:
-            names = {name for use in uses for name in (use.site.name, use.site.function)}
-            raise CommandError(f'no Python function was called at {site!r}.{nearest(site, names)}' if uses else
-                               'the recording has no call of a Python function')
+        matches = python_sites(self._trace, site)
         announce(describe_runs('audit', [(use.site.function, use.site.filename) for use in matches]))
         matches.sort(key=lambda use: (use.site.process, use.site.id))
         audits, files = [], dict[str, None]()

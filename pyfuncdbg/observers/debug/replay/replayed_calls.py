@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
-from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.replay.call_audit import difference_text
 from pyfuncdbg.observers.debug.replay.named_code import describe_replays
+from pyfuncdbg.observers.debug.replay.python_sites import python_sites
 from pyfuncdbg.observers.debug.replay.replay import LoadHost, Replayer
 from pyfuncdbg.observers.debug.replay.replay_verdict import DIFFERS, RAISES, RNG_UNKNOWN, SAME, Replay, Verdict
 from pyfuncdbg.observers.record.index.decode import call_number
-from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import NumberedCalls, Trace
 
@@ -154,12 +154,7 @@ class CallsReplayer:
         Raises:
             CommandError: No site matches.
         """
-        uses = [use for use in self._trace.usage() if use.site.kind == 'python']
-        matches = [use for use in uses if not site or site_matches(site, use.site)]
-        if not matches:
-            names = {name for use in uses for name in (use.site.name, use.site.function)}
-            raise CommandError(f'no Python function was called at {site!r}.{nearest(site, names)}' if uses else
-                               'the recording has no call of a Python function')
+        matches = python_sites(self._trace, site)
         announce(describe_replays([(use.site.function, use.site.filename) for use in matches],
                                   sum(use.calls for use in matches)))
         numbers = WrittenNumbers(self._trace.call_numbers(kind='python', site=site or None))
