@@ -39,18 +39,19 @@ from pyfuncdbg.ui.prompt.install import install
 
 _OURS = 'pyfuncdbg'
 """Prefix of the names of our own threads."""
-_WAITING = (f'{os.sep}threading.py', f'{os.sep}queue.py')
-_POOLS = (os.path.join('concurrent', 'futures', 'thread.py'), os.path.join('multiprocessing', 'pool.py'))
+_WAITING = (f'{os.sep}threading.py', f'{os.sep}queue.py', os.path.join('multiprocessing', 'connection.py'))
+_LIBRARY = (os.path.join('concurrent', 'futures', 'thread.py'), os.path.join('multiprocessing', 'pool.py'),
+            os.path.join('multiprocessing', 'queues.py'))
 _KEPT = 8
 """Traces of cells in the temporary folder: the newest."""
 
 
 def _waits_for_work(thread: threading.Thread) -> bool:
-    """Whether it is one of a pool and has nothing to do: what it is given next is that of another cell."""
+    """Whether it has nothing to do: one of a pool, whose next work is another cell's, or a queue's without items."""
     frame = current_frames().get(thread.ident or 0)
     while frame is not None and frame.f_code.co_filename.endswith(_WAITING):
         frame = frame.f_back
-    return frame is not None and frame.f_code.co_filename.endswith(_POOLS)
+    return frame is None or frame.f_code.co_filename.endswith(_LIBRARY)      # without a frame it ends
 
 
 class CellThreads:
