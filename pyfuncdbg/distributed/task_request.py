@@ -4,17 +4,18 @@ On the event loop of each.
 """
 from __future__ import annotations
 
-import asyncio
 import importlib
 from collections.abc import Mapping
 from typing import Any
+
+from pyfuncdbg.distributed.liveness import SilentProcessError, in_time, while_alive
 
 HANDLER = 'pyfuncdbg_task'
 """Name of the workers' handler."""
 FORM = 2
 """Of the messages; a worker answers those of its own form only."""
-_CONNECTING = 5.0
-"""Seconds to connect to a worker."""
+_LONG = frozenset({'run', 'pull'})
+"""Actions that wait for nodes: they may take any time."""
 
 
 class TaskGoneError(Exception):
@@ -31,15 +32,13 @@ async def ask_task(pool: Any, address: str, action: str, arguments: Mapping[str,
         arguments: Its arguments, plain data; arrays are in `Serialize`.
 
     Raises:
-        TaskGoneError: It is gone, or cannot be a task.
+        TaskGoneError: It is gone, does not answer, or cannot be a task.
     """
-    send_recv = importlib.import_module('distributed.core').send_recv
+    request = _send(pool, address, {'op': HANDLER, 'action': action, 'form': FORM, 'arguments': dict(arguments)})
     try:
-        comm = await asyncio.wait_for(pool.connect(address), _CONNECTING)
-        try:
-            answer = await send_recv(comm, op=HANDLER, action=action, form=FORM, arguments=dict(arguments))
-        finally:
-            pool.reuse(address, comm)
+        answer = await (while_alive(request, pool, [address]) if action in _LONG else in_time(request, address))
+    except SilentProcessError as error:
+        raise TaskGoneError(str(error)) from error
     except Exception as error:                  # of connections: Dask's are of several kinds
         raise TaskGoneError(f'{type(error).__name__}: {error}'.partition('\n')[0]) from error
     if not isinstance(answer, Mapping):
@@ -47,6 +46,14 @@ async def ask_task(pool: Any, address: str, action: str, arguments: Mapping[str,
     if 'refused' in answer:
         raise TaskGoneError(str(answer['refused']))
     return answer
+
+
+async def _send(pool: Any, address: str, message: Mapping[str, Any]) -> Any:
+    comm = await in_time(pool.connect(address), address)
+    try:
+        return await importlib.import_module('distributed.core').send_recv(comm, **message)
+    finally:
+        pool.reuse(address, comm)
 
 
 def serialized(tensors: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,11 +10,23 @@ import importlib
 import uuid
 import weakref
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from pyfuncdbg.distributed.liveness import SilentProcessError, silence, while_alive
+from pyfuncdbg.distributed.task_peers import (
+    CLUSTER,
+    Peer,
+    ask_device,
+    cluster_of,
+    find_peers,
+    gone,
+    places_of,
+    scheduler_answer,
+    silent,
+    worker_names,
+)
 from pyfuncdbg.distributed.task_plugin import NAME, task_plugin
-from pyfuncdbg.distributed.task_request import TaskGoneError, ask_task, serialized
+from pyfuncdbg.distributed.task_request import TaskGoneError, serialized
 from pyfuncdbg.distributed.task_server import restarted
 from pyfuncdbg.errors import (
     CancelledError,
@@ -29,28 +41,11 @@ from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices
 
 SCHEME = 'dask'
-_CLUSTER = 'pyfuncdbg cluster'
-"""Metadata of the scheduler: the cluster whose tasks the workers are, for clients in other processes."""
 _SETTLING = 2.0
 """Seconds in which other tasks may still say how a failed step has failed on them."""
 _CLOSING = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Peer:
-    """A task.
-
-    Attributes:
-        device: Its device.
-        address: Of its worker.
-        incarnation: Differs after a restart.
-        space: Of its process.
-    """
-
-    device: DeviceSpecV2
-    address: str
-    incarnation: str
-    space: str
+_LOADING = 60.0
+"""Seconds of silence of a worker that may be loading the package: its event loop does that."""
 
 
 class DaskTransport:
@@ -64,12 +59,17 @@ class DaskTransport:
             for name in cluster.jobs}
 
         async def serve() -> None:
-            await client.register_plugin(task_plugin(), name=NAME)
-            workers = await _workers(client)
+            addresses = list(await scheduler_answer(client, client.nthreads()))
+            try:                                # it loads the package on all of them
+                await while_alive(client.register_plugin(task_plugin(), name=NAME), client.rpc,
+                                  [client.scheduler.address, *addresses], max(_LOADING, silence()))
+            except SilentProcessError as error:
+                raise silent(client, error) from error
+            workers = await worker_names(client, places_of(names))
             for tasks in names.values():        # a worker that is restarted has another address, and the same name
                 tasks.update({number: workers.get(place, place) for number, place in tasks.items()})
-            await client.set_metadata([_CLUSTER], names)
-            await _peers(client, names)
+            await scheduler_answer(client, client.set_metadata([CLUSTER], names))
+            await find_peers(client, names)
         client.sync(serve)
         return f'{SCHEME}://{_place(client)}/{job}/{index}'
 
@@ -81,12 +81,12 @@ class DaskTransport:
         """As of `TaskTransport`."""
         place, job, index = _parts(target)
         client = _client(place)
-        names = client.sync(_cluster, client)
+        names = client.sync(cluster_of, client)
         if str(index) not in names.get(job, {}):
             known = [f'{SCHEME}://{place}/{name}/{number}' for name, tasks in names.items() for number in tasks]
             raise UnavailableError(None, None, f'no server is at {target}.{nearest(target, known)} A server is made by '
                                                f"tf.distribute.Server(cluster, job, index, protocol='{SCHEME}')")
-        peers = client.sync(_peers, client, names)
+        peers = client.sync(find_peers, client, names)
         home = next(peer.device for peer in peers if peer.device.job == job and peer.device.task == index)
         return DaskConnection(client, peers, home, names)
 
@@ -106,7 +106,7 @@ class DaskConnection:
         names: Workers by job and task.
     """
 
-    def __init__(self, client: Any, peers: Sequence[_Peer], home: DeviceSpecV2,
+    def __init__(self, client: Any, peers: Sequence[Peer], home: DeviceSpecV2,
                  names: Mapping[str, Mapping[str, str]]) -> None:
         self._client = client
         self._peers = peers
@@ -178,16 +178,16 @@ class DaskConnection:
         arguments = {**request, 'values': serialized(request['values']), 'step': step, 'session': self._session,
                      'incarnation': peer.incarnation, 'timeout': timeout, 'peers': peers, 'number': task}
         try:
-            answer: Mapping[str, Any] = await _ask_device(self._client, peer, 'run', arguments)
+            answer: Mapping[str, Any] = await ask_device(self._client, peer, 'run', arguments)
         except TaskGoneError as error:
             self._lost.add(task)
-            raise _gone(peer, error) from error
+            raise gone(peer, error) from error
         return answer
 
     def _abort(self, step: str, tasks: Iterable[int]) -> None:
         """End a step on some tasks, without waiting for their answers."""
         for task in list(tasks):
-            _start(_ask_device(self._client, self._peers[task], 'abort', {'step': step}))
+            _start(ask_device(self._client, self._peers[task], 'abort', {'step': step}))
 
     async def _find_again(self, task: int) -> None:
         """Look for a task that was gone.
@@ -198,7 +198,7 @@ class DaskConnection:
         """
         device = self._peers[task].device
         job, index = str(device.job), str(device.task)
-        (now,) = await _peers(self._client, {job: {index: self._names[job][index]}})
+        (now,) = await find_peers(self._client, {job: {index: self._names[job][index]}})
         if now.incarnation != self._peers[task].incarnation:
             raise restarted(now.device.to_string())
         self._lost.discard(task)
@@ -212,10 +212,10 @@ class DaskConnection:
         """
         async def ask() -> None:
             for peer, answer in zip(self._peers, await asyncio.gather(
-                    *[_ask_device(self._client, peer, action, arguments) for peer in self._peers],
+                    *[ask_device(self._client, peer, action, arguments) for peer in self._peers],
                     return_exceptions=True), strict=True):
                 if isinstance(answer, TaskGoneError):
-                    raise _gone(peer, answer)
+                    raise gone(peer, answer)
                 if isinstance(answer, BaseException):
                     raise answer
         self._client.sync(ask)
@@ -227,19 +227,19 @@ class DaskConnection:
                 if not future.done():
                     future.set_result(None)
             await asyncio.wait_for(asyncio.gather(
-                *[_ask_device(self._client, peer, 'close', {'session': self._session}) for peer in self._peers],
+                *[ask_device(self._client, peer, 'close', {'session': self._session}) for peer in self._peers],
                 return_exceptions=True), _CLOSING)
         with contextlib.suppress(Exception):    # the client or the cluster is closed already: what it had there is gone
             self._client.sync(close)
 
 
-def _close_later(client_of: Any, peers: Sequence[_Peer], session: str) -> None:
+def _close_later(client_of: Any, peers: Sequence[Peer], session: str) -> None:
     """Free what the tasks have for a session; on any thread."""
     client = client_of()
 
     def close() -> None:
         for peer in peers:
-            _start(_ask_device(client, peer, 'close', {'session': session}))
+            _start(ask_device(client, peer, 'close', {'session': session}))
     if client is not None and client.status == 'running':
         client.loop.add_callback(close)
 
@@ -259,57 +259,6 @@ def _forget(future: asyncio.Future[Any]) -> None:
     _ending.discard(future)
     if not future.cancelled():
         future.exception()                      # a task that is gone: asyncio would report it
-
-
-async def _ask_device(client: Any, peer: _Peer, action: str, arguments: Mapping[str, Any]) -> Any:
-    return await ask_task(client.rpc, peer.address, action, {**arguments, 'device': peer.device.to_string()})
-
-
-def _gone(peer: _Peer, error: Exception) -> UnavailableError:
-    return UnavailableError(None, None, f'Graph execution error:\n\nTask {peer.device.to_string()} at {peer.address} is '
-                                        f'gone: {error}')
-
-
-# ---------------------------------------------------------------- clusters
-async def _cluster(client: Any) -> Mapping[str, Mapping[str, str]]:
-    """The cluster whose tasks the workers are, as a server was asked for it last."""
-    names: Mapping[str, Mapping[str, str]] = await client.get_metadata([_CLUSTER], default={})
-    return names
-
-
-async def _workers(client: Any) -> dict[str, str]:
-    """The names of the workers, by address. One that cannot be a task has its address for a name."""
-    addresses = list(await client.nthreads())
-    answers = await asyncio.gather(*[ask_task(client.rpc, address, 'name', {}) for address in addresses],
-                                   return_exceptions=True)
-    return {address: answer['name'] if isinstance(answer, Mapping) else address
-            for address, answer in zip(addresses, answers, strict=True)}
-
-
-async def _peers(client: Any, names: Mapping[str, Mapping[str, str]]) -> list[_Peer]:
-    """The tasks of a cluster, ready for sessions.
-
-    Raises:
-        UnavailableError: One is not there, or cannot be a task.
-    """
-    workers = await _workers(client)
-    addresses = {**{name: address for address, name in workers.items()}, **{address: address for address in workers}}
-    peers = []
-    for job, tasks in sorted(names.items()):
-        for index, place in sorted(tasks.items(), key=lambda task: int(task[0])):
-            device = DeviceSpecV2(job, 0, int(index), 'CPU', 0)
-            if place not in addresses:
-                known = ', '.join(sorted(map(repr, workers.values())))
-                raise UnavailableError(None, None, (
-                    f'task /job:{job}/task:{index} is not there: the Dask cluster has no worker {place!r}. Its workers: '
-                    f'{known or "none"}.{nearest(place, addresses)} Give names of workers as addresses of the ClusterSpec'))
-            peer = _Peer(device, addresses[place], '', '')
-            try:
-                answer = await _ask_device(client, peer, 'open', {})
-            except TaskGoneError as error:
-                raise _gone(peer, error) from error
-            peers.append(replace(peer, incarnation=answer['incarnation'], space=answer['space']))
-    return peers
 
 
 def _client(place: str = '') -> Any:

@@ -12,6 +12,8 @@ from typing import Any
 from pyfuncdbg.distributed.worker_plugin import worker_call
 from pyfuncdbg.errors import AttachError, TraceError
 
+_PATIENCE_WITH_SILENT = 1.0
+"""Seconds for a worker that has not answered before: it gets the request, but delays the others no more."""
 LONGEST = 300
 """Characters of what a worker says."""
 
@@ -27,6 +29,7 @@ class WorkerCalls:
     def __init__(self, client: Any, patience: float) -> None:
         self._client = client
         self._patience = patience
+        self._silent: set[str] = set()
 
     async def wait_for(self, answer: Awaitable[Any]) -> Any:
         """What the cluster answers.
@@ -58,11 +61,17 @@ class WorkerCalls:
             Exception: What kept the worker from answering.
         """
         module = function.__module__.rpartition('.')[2]
-        answers = await self.wait_for(self._client.run(worker_call(), module, function.__name__, *words, workers=[address],
-                                                       on_error='return'))
-        if isinstance(answer := answers[address], BaseException):
-            raise answer
-        error, content = answer
+        answer = self._client.run(worker_call(), module, function.__name__, *words, workers=[address], on_error='return')
+        try:
+            answers = await asyncio.wait_for(answer, min(self._patience, _PATIENCE_WITH_SILENT)
+                                             if address in self._silent else self._patience)
+        except TimeoutError:
+            self._silent.add(address)
+            raise
+        self._silent.discard(address)
+        if isinstance(result := answers[address], BaseException):
+            raise result
+        error, content = result
         if error:
             raise TraceError(str(error)[:LONGEST])
         return content
