@@ -169,30 +169,41 @@ def _listen(options: argparse.Namespace) -> None:
 
 
 def _debug_children(trace: str) -> None:
-    """Debug the processes that are followed, too, where this one is debugged."""
-    if trace and not _follow_in_prompt(trace):
+    """Let the other processes of the program ask here, from the first `breakpoint()` in one of them on.
+
+    Args:
+        trace: Names the program to those that start afresh; '' where these are not followed.
+    """
+    from pyfuncdbg.hooks import process_invitations
+    process_invitations.program = trace
+    if trace and _follow_in_prompt(trace):
+        return
+    own = os.getpid()
+
+    def prepare(*, forks: bool = False) -> None:
+        with contextlib.suppress(Exception):                # a fault of ours, never at the cost of the program
+            if os.getpid() == own:
+                _await_breakpoints(trace, forks)
+    if trace:
         from pyfuncdbg.observers.record.processes import followed_process
-        own = os.getpid()
-
-        def prepare() -> None:
-            with contextlib.suppress(Exception):            # a fault of ours, never at the cost of the program
-                if os.getpid() == own:
-                    _await_breakpoints(trace)
         followed_process.before_start.append(prepare)
+    if hasattr(os, 'register_at_fork'):
+        os.register_at_fork(before=lambda: prepare(forks=True), after_in_child=_expect_prompt)
 
 
-def _follow_in_prompt(trace: str) -> bool:
+def _follow_in_prompt(trace: str, forks: bool = False) -> bool:
     """Let processes ask here where this one is debugged; whether it is."""
     if (module := sys.modules.get('pyfuncdbg.ui.prompt.install')) is None:
         return False
     from pyfuncdbg.observers.debug.debugger import debugger
-    module.follow_processes(debugger, trace)
+    if trace and not forks:                     # its hub prepares itself for forks
+        module.follow_processes(debugger, trace)
     return True
 
 
-def _await_breakpoints(trace: str) -> None:
-    """Before another process starts, which may come to a `breakpoint()`: it is to ask here, too."""
-    if _follow_in_prompt(trace):
+def _await_breakpoints(trace: str, forks: bool) -> None:
+    """Before another process starts or forks, which may come to a `breakpoint()`: it is to ask here, too."""
+    if _follow_in_prompt(trace, forks):
         return                                  # this one has come to one
     from pyfuncdbg.ui.prompt.processes.program_hub import open_hub
 
@@ -202,7 +213,13 @@ def _await_breakpoints(trace: str) -> None:
         from pyfuncdbg.ui.prompt.install import install
         begin_all()                             # the prompt reads the trace
         install(debugger)
-    open_hub(trace, load)
+    open_hub(trace, load, forks)
+
+
+def _expect_prompt() -> None:
+    """In a forked child."""
+    if (module := sys.modules.get('pyfuncdbg.ui.prompt.processes.program_hub')) is not None:
+        module.expect_prompt()
 
 
 def _debug(options: argparse.Namespace) -> None:

@@ -27,6 +27,8 @@ class Invitation(NamedTuple):
 
 Inviter = Callable[[], Invitation | None]
 """Makes the invitation to a process that starts now; None if this observer does not go there."""
+program = ''
+"""Name of the program whose first process this is, for those that start afresh; '' where they are not followed."""
 _inviters: list[Inviter] = []
 _expected: list[Callable[[], Iterable[Invitation]]] = []
 

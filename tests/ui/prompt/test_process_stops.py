@@ -92,8 +92,8 @@ def test_a_breakpoint_reaches_every_process_and_its_stop_is_answered_at_the_prom
     assert '*** ' in done.stderr and "name 'rank'" in done.stderr     # one frame up is `call`, which has none
 
 
-@pytest.mark.parametrize('way', ['spawn', 'shell'])
-def test_breakpoint_in_a_process_that_starts_afresh_asks_at_the_one_prompt(way: str, folder: Path) -> None:
+@pytest.mark.parametrize('way', ['spawn', 'shell', 'fork'])
+def test_breakpoint_in_another_process_asks_at_the_one_prompt(way: str, folder: Path) -> None:
     """Nothing was asked of `run`: the first process loads its debugger when the other one comes to it."""
     write(folder, STARTS[way].replace('join()', "join(); print('first', call(half, 8.0))"))
     program = (folder / 'prog.py').read_text().replace('    y = x / 2\n', '    y = x / 2\n    breakpoint()\n')
@@ -101,11 +101,38 @@ def test_breakpoint_in_a_process_that_starts_afresh_asks_at_the_one_prompt(way: 
     done = run(folder, 'p x * 7\nprocesses\nup\ncalls\ncont\np y\ncont\n')
     assert done.returncode == 0 and done.stdout.startswith('worker 1 2.5\n') and done.stdout.endswith('end\n'), done.stderr
     assert 'worker:1 (pfd) p x * 7\nfloat32 35.0' in done.stderr and '2 processes' in done.stderr
-    assert ('\n(pfd) p y\nfloat32 4.0' in done.stderr) == (way == 'spawn') and 'no user' not in done.stderr
+    assert ('\n(pfd) p y\nfloat32 4.0' in done.stderr) == (way != 'shell') and 'no user' not in done.stderr
 
 
-def test_a_program_whose_processes_never_stop_loads_no_debugger(folder: Path) -> None:
-    write(folder, STARTS['spawn'] + "; print(sorted(name for name in sys.modules if name.startswith("
+FORKS = """def child(rank, depth):
+        pid = os.fork()
+        if pid:
+            return os.waitpid(pid, 0)
+        if depth:
+            child(rank + 1, depth - 1)
+        os.environ['RANK'] = str(rank)
+        sys.stdout.write(f'{rank} {call(other, 1.0)}\\n')
+        sys.stdout.flush()
+        os._exit(0)
+    child(1, 1)
+    child(3, 0)"""
+
+
+def test_breakpoint_in_forks_and_their_forks_shares_one_debugger(folder: Path) -> None:
+    """Not those that have the debugger of their parent alone: what is typed in one holds for the others."""
+    write(folder, FORKS)
+    program = (folder / 'prog.py').read_text().replace('    return x\n', '    breakpoint()\n    return x\n')
+    (folder / 'prog.py').write_text(program)
+    done = run(folder, 'p x * 7\nbreak rank:1/other\ncont\nbreaks\nbt\nprocesses\ncont\ncont\nquit\n', '--no-children')
+    assert (done.returncode, done.stdout) == (0, '2 1.0\n1 1.0\n3 1.0\nend\n'), done.stderr
+    prompts = list(dict.fromkeys(re.findall(r'^(\S* ?)\(pfd\)', done.stderr, re.MULTILINE)))
+    assert prompts == ['rank:2 ', 'rank:1 ', 'rank:3 '] and 'rank:2 (pfd) p x * 7\nfloat32 7.0' in done.stderr
+    assert re.search(r'rank:1 \(pfd\) breaks\n(.*\n){0,4}.*rank:1/other', done.stderr) and '3 processes' in done.stderr
+
+
+@pytest.mark.parametrize('way', ['spawn', 'fork'])
+def test_a_program_whose_processes_never_stop_loads_no_debugger(way: str, folder: Path) -> None:
+    write(folder, STARTS[way] + "; print(sorted(name for name in sys.modules if name.startswith("
                                     "('pyfuncdbg.observers.debug', 'pyfuncdbg.ui.prompt.install', 'rich'))))")
     done = run(folder, '')
     assert (done.returncode, done.stdout, done.stderr) == (0, 'worker 1 2.5\n[]\nend\n', '')

@@ -5,27 +5,21 @@ Called once in such a process, on the thread that imports the first framework.
 from __future__ import annotations
 
 import atexit
-import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg import hosts
 from pyfuncdbg.distributed.worker_label import note_worker
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import process_invitations
-from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.observers.record.delayed_recorder import DelayedRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.processes.followed_process import FollowedProcess
-from pyfuncdbg.ui.commands.socket.first_process import LATER, Purpose, meet, path_of
+from pyfuncdbg.ui.commands.socket.first_process import LATER, ask, invitations_to_prompt, path_of
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.recorder import Recorder
-
-_PATIENCE = 30.0
-"""Seconds that the first process has to answer: it may be in native code that holds the GIL."""
 
 
 def record(process: FollowedProcess, module: str) -> None:
@@ -54,32 +48,13 @@ def _is_debugged(first: str) -> bool:
     Args:
         first: Where the first process listens.
     """
-    answer = _ask(first, 'breakpoints')
+    answer = ask(first, 'breakpoints')
     if answer == LATER:
-        process_invitations.expect(partial(_invitations_to_prompt, first))
+        process_invitations.expect(partial(invitations_to_prompt, first))
     if not answer or answer == LATER:
         return False
     process_invitations.accept([Invitation(**answer)])
     return True
-
-
-def _invitations_to_prompt(first: str) -> list[Invitation]:
-    """At a `breakpoint()` in a program that is not debugged: from now on it is, in its first process."""
-    answer = _ask(first, 'prompt')
-    return [Invitation(**answer)] if answer else []
-
-
-def _ask(first: str, purpose: Purpose) -> dict[str, Any]:
-    """The answer of the first process; empty where it has ended, or does not answer."""
-    try:
-        connection, answer = meet(first, purpose, _PATIENCE)
-    except (FileNotFoundError, ConnectionRefusedError):
-        return {}
-    except (OSError, CommandError) as error:
-        say(f'process {os.getpid()} does not stop at breakpoints: {error}')
-        return {}
-    connection.close()
-    return answer
 
 
 def _start(process: FollowedProcess, path: Path, identity: tuple[int, int], options: dict[str, Any],

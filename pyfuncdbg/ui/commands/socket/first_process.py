@@ -15,11 +15,15 @@ import time
 from typing import Any, Literal
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.ui.commands.socket.rendezvous import bind_socket, own_folder, peer_uid, sockets_named, stale_removed
 
 Purpose = Literal['breakpoints', 'stops', 'prompt']
 LATER = {'later': True}
 """Answer where there are no breakpoints: the first process debugs nothing, but would if asked for the prompt."""
+_PATIENCE = 30.0
+"""Seconds that the first process has to answer: it may be in native code that holds the GIL."""
 _LONGEST = 4 << 20
 """Bytes of a line: all breakpoints of a program."""
 _ENDING = '.stops'
@@ -84,6 +88,40 @@ def meet(path: str, purpose: Purpose, patience: float, **fields: Any) -> tuple[s
         connection.close()
         raise
     return connection, answer
+
+
+def ask(path: str, purpose: Purpose) -> dict[str, Any]:
+    """Ask the first process one thing.
+
+    Args:
+        path: Where it listens.
+        purpose: What for.
+
+    Returns:
+        Its answer; empty where it has ended, or does not answer, which is said.
+    """
+    try:
+        connection, answer = meet(path, purpose, _PATIENCE)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return {}
+    except (OSError, CommandError) as error:
+        say(f'process {os.getpid()} does not stop at breakpoints: {error}')
+        return {}
+    connection.close()
+    return answer
+
+
+def invitations_to_prompt(path: str) -> list[Invitation]:
+    """At a `breakpoint()` in a program that is not debugged: from now on it is, in its first process.
+
+    Args:
+        path: Where that listens.
+
+    Returns:
+        What this process needs to ask there; nothing where that cannot be.
+    """
+    answer = ask(path, 'prompt')
+    return [Invitation(**answer)] if answer else []
 
 
 def refuse_strangers(connection: socket.socket) -> None:

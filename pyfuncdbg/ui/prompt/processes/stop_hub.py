@@ -1,9 +1,9 @@
 """Hub of the stops of a program: its first process listens, and the others bring their stops to its prompt.
 
 It exists once there may be another process: before the first fork, with the first invitation, from the start of a program
-that is debugged and whose processes are followed, else before the first one that starts afresh; then the debugger is loaded
-when a process needs it. A bare thread accepts connections; each process that has stopped has a thread of its own, which
-holds its place in the broker's queue. What forks, forks without the thread that accepts.
+that is debugged and whose processes are followed, else before the first one that starts afresh or forks; then the debugger
+is loaded when a process needs it. A bare thread accepts connections; each process that has stopped has a thread of its own,
+which holds its place in the broker's queue. What forks, forks without the thread that accepts.
 """
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
+from pyfuncdbg.hooks import process_invitations
 from pyfuncdbg.hooks.bare_thread import BareThread
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
@@ -72,18 +73,25 @@ class StopHub:
         debugger.broker.is_first = not self.first
 
     # ------------------------------------------------------------------ the first process
-    def open(self, program: str = '') -> str:
+    def open(self, program: str = '', *, forks: bool = False) -> str:
         """Listen, unless this is not the first process.
 
         Args:
-            program: Its name, by which processes that start afresh find it; by default the process id.
+            program: Its name, by which processes that start afresh find it; by default as known, or the process id.
+            forks: This process is about to fork: the thread that accepts starts after that.
 
         Returns:
             The path for other processes, '' if there is none.
         """
         self._bind(program)
-        self._accept()
+        if not forks:
+            self._accept()
         return self.path
+
+    @property
+    def is_debugged(self) -> bool:
+        """Whether this process has a debugger, which forked children have, too."""
+        return self._debugger is not None
 
     @property
     def path(self) -> str:
@@ -98,7 +106,8 @@ class StopHub:
                 return
             from pyfuncdbg.ui.commands.socket import first_process
             try:
-                self._listening, self._path = first_process.listen(program or str(os.getpid()))
+                self._listening, self._path = first_process.listen(
+                    program or process_invitations.program or str(os.getpid()))
             except (OSError, CommandError) as error:
                 self._has_failed = True
                 say(f'other processes of the program cannot ask here where they stop: {error}')
