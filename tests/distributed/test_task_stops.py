@@ -1,7 +1,8 @@
-"""Stops in the tasks of a session, each of which is a process that the program has started: the first process asks."""
+"""Stops on the workers of a Dask cluster that the program has started: in tasks of a session, and in the user's own."""
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,12 @@ from pyfuncdbg import tf
 def doubled(x):
     return 2 * x
 
+def scaled(x):
+    return 1.0 / x
+
+def work(value):
+    return float(tf.numpy_function(scaled, [tf.constant(value)], tf.float64))
+
 def main():
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=':0') as workers, Client(workers) as client:
         server = tf.distribute.Server({'worker': ['0', '1']}, 'worker', 0, protocol='dask')
@@ -31,21 +38,29 @@ def main():
                 y = tf.numpy_function(doubled, [x], tf.float32, name='twice', serialize=True)
             with tf.compat.v1.Session(server.target) as sess:
                 print('result', sess.run(y + 0.5))
+        with pyfuncdbg.distributed.attach(client, 'job.pfd'):
+            print('tasks', client.gather(client.map(work, [1.0, 2.0, 4.0])))
 
 if __name__ == '__main__':
     main()
 '''
 
 
-def test_a_function_on_a_task_stops_and_is_asked_about(tmp_path: Path) -> None:
+def test_functions_on_workers_stop_and_the_first_process_asks(tmp_path: Path) -> None:
     (tmp_path / 'tasks.py').write_text(PROGRAM)
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), os.environ.get('PYTHONPATH', '')]),
                    'PYFUNCDBG_UI': 'prompt'}
-    ended = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--quiet', '--break', 'doubled', 'tasks.py'],
-                           input='p x * 10\nprocesses\ninject x 7.0\ncont\n', cwd=tmp_path, env=environment, text=True,
+    ended = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--quiet', '--break', 'doubled', '--break',
+                            'scaled if x == 4', 'tasks.py'], cwd=tmp_path, env=environment, text=True,
+                           input='p x * 10\nprocesses\ninject x 7.0\ncont\np x * 100\nprocesses\nx = x / 2\ncont\n',
                            capture_output=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     said = ended.stdout + ended.stderr
     assert "STOPPED entering doubled" in said and "call 1 of node 'twice'" in said
-    assert 'created at tasks.py:16  y = tf.numpy_function(doubled' in said
+    assert 'created at tasks.py:22  y = tf.numpy_function(doubled' in said
     assert 'float32 40.0' in said and 'result 14.5' in said
+    assert 'worker:1 (pfd) p x * 10\n' in said             # Dask's name of the worker
+    assert re.search(r'worker:[01] \(pfd\) p x \* 100\nfloat32 400\.0', said) and 'tasks [1.0, 0.5, 0.5]' in said
+    assert len(re.findall(r'^> \d+ +\d+  worker:[01] +prompt', said, re.MULTILINE)) == 2
+    with pyfuncdbg.load(tmp_path / 'job.pfd') as trace:
+        assert {process.label for process in trace.info().tree} == {'worker:0', 'worker:1'} and trace.info().calls == 3

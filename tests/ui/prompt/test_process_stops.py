@@ -122,11 +122,11 @@ def test_breakpoint_in_forks_and_their_forks_asks_at_the_one_prompt(folder: Path
     write(folder, FORKS)
     program = (folder / 'prog.py').read_text().replace('    return x\n', '    breakpoint()\n    return x\n')
     (folder / 'prog.py').write_text(program)
-    done = run(folder, 'p x * 7\nbt\ncont\ncont\ncont\n', '--no-children')
+    done = run(folder, 'p x * 7\nbreak rank:1/other\ncont\nbreaks\nprocesses\ncont\ncont\n', '--no-children')
     assert (done.returncode, done.stdout) == (0, '2 1.0\n1 1.0\n3 1.0\nend\n'), done.stderr
     prompts = list(dict.fromkeys(re.findall(r'^(\S* ?)\(pfd\)', done.stderr, re.MULTILINE)))
     assert prompts == ['rank:2 ', 'rank:1 ', 'rank:3 '] and 'rank:2 (pfd) p x * 7\nfloat32 7.0' in done.stderr
-    assert 'no user' not in done.stderr
+    assert '1 breakpoint, in 1 other process too' in done.stderr and '3 processes' in done.stderr       # one debugger
 
 
 @pytest.mark.parametrize('way', ['spawn', 'fork'])

@@ -14,6 +14,8 @@ LABEL = re.compile(r'(?:[A-Za-z_][\w.-]*)?:\d{1,9}')
 
 def own_label() -> str:
     """The label of this process as it is now, '' where nothing says which of many it is."""
+    for name_process in rank_variables.namers if not rank_variables.label else ():
+        name_process()
     names = (*rank_variables.names, *RANKS)
     variables = {name: os.environ[name] for name in names if name in os.environ}
     return label_of({**variables, NAMED: rank_variables.label})

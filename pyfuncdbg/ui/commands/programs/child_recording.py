@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg import hosts
 from pyfuncdbg.distributed.worker_label import note_worker
-from pyfuncdbg.hooks import process_invitations
+from pyfuncdbg.hooks import process_invitations, rank_variables
 from pyfuncdbg.hooks.process_invitations import Invitation
 from pyfuncdbg.observers.record.delayed_recorder import DelayedRecorder
 from pyfuncdbg.observers.record.log import trace_folder
@@ -36,6 +36,7 @@ def record(process: FollowedProcess, module: str) -> None:
     manifest = trace_folder.read_manifest(path)
     recorder = DelayedRecorder(partial(_start, process, path, trace_folder.identity(path), manifest.options))
     recorder.install()
+    rank_variables.namers.append(note_worker)               # a worker has its name after its first import of us
     note_worker()
     if (first := path_of(manifest.id)) and _is_debugged(first):
         recorder.begin()                        # a debugger reads the trace while it grows
