@@ -163,6 +163,6 @@ def test_a_folder_that_cannot_be_made_costs_no_run(path: Path, tmp_path: Path) -
     ((), {}, False), (('--ui', 'prompt'), {}, True), (('--ui', 'auto'), {}, True), ((), {'PYFUNCDBG_UI': 'prompt'}, True)])
 def test_who_is_asked_is_the_last_word_of_the_file(path: Path, tmp_path: Path, options, environment, stops) -> None:
     write(path, 'ui = "none"\n')
-    (tmp_path / 'commands').write_text('p 6 * 7\ncont\n')
+    (tmp_path / 'commands').write_text('p 6001 * 7001\ncont\n')
     done = run(tmp_path, 'run', *options, '--break', 'more', '-x', 'commands', 'script.py', **environment)
-    assert done.returncode == 0 and ('42' in done.stdout + done.stderr) == stops, done.stderr
+    assert done.returncode == 0 and ('42013001' in done.stdout + done.stderr) == stops, done.stderr

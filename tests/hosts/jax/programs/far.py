@@ -16,16 +16,20 @@ from pyfuncdbg.observers.record.log import back_pressure
 
 back_pressure.PATIENCE = 60.        # compiling takes its time on a busy machine
 copied = []
-own_copy = type(jax.device_put(1))._single_device_array_to_np_array_did_copy
+kind = type(jax.device_put(1))
+own_copies = {name: vars(kind)[name] for name in ('_single_device_array_to_np_array_did_copy', '_to_np_array_did_copy')
+              if name in vars(kind)}            # the second one from JAX 0.12 on
 
 
 def without_buffer(array):
     raise BufferError
 
 
-def counted_copy(array):
-    copied.append(array.size)
-    return own_copy(array)
+def counted(own_copy):
+    def counted_copy(array):
+        copied.append(array.size)
+        return own_copy(array)
+    return counted_copy
 
 
 @jax.custom_vjp
@@ -53,7 +57,8 @@ z = jax.device_put(np.full(500, 2, np.float32), first)
 big = jax.device_put(np.ones((700, 700), np.float32), first)
 device_statistics.NEAR = 'none'
 array_values._view = eager_ops._view = without_buffer
-type(x)._single_device_array_to_np_array_did_copy = counted_copy
+for name, own_copy in own_copies.items():
+    setattr(kind, name, counted(own_copy))
 doubled(x)
 doubled(y)
 try:
