@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import math
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
@@ -36,10 +37,18 @@ def silence() -> float:
     """Seconds without an answer after which a process is gone.
 
     Raises:
-        ValueError: The setting is no time.
+        ValueError: The setting is no time above 0.
     """
     dask: Any = importlib.import_module('dask')
-    return float(importlib.import_module('dask.utils').parse_timedelta(dask.config.get(SETTING, _SILENCE)))
+    value = dask.config.get(SETTING, _SILENCE)
+    try:
+        seconds = float(importlib.import_module('dask.utils').parse_timedelta(value))
+    except (KeyError, ValueError, TypeError, AttributeError):     # Dask's own: no unit, no number, no text
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"{SETTING!r} of Dask's configuration is {value!r}; expected a time above 0, such as '7s' or "
+                         "'2 minutes'")
+    return seconds
 
 
 async def in_time(answer: Awaitable[Any], address: str) -> Any:

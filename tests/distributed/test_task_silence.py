@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 import pyfuncdbg
 import pyfuncdbg.tf as tf
+from pyfuncdbg.distributed.liveness import SETTING, silence
 from pyfuncdbg.observers.record.trace import Trace
 from tests.distributed.test_task_loss import FIRST, HERE, SECOND, Running, v1, waiting
 
@@ -121,3 +123,18 @@ def test_nothing_waits_for_a_process_that_is_silent(processes: list[Any], tmp_pa
     with Trace.open(tmp_path / 'job.pfd') as trace:                 # what the task had before
         (call,) = trace.calls(printed=True)
     assert ''.join(one.text for one in call.output) == 'before the end\n'
+
+
+@pytest.mark.parametrize(('value', 'seconds'), [('2 minutes', 120.0), ('500ms', 0.5), (3, 3.0)])
+def test_the_setting_is_a_time(value: object, seconds: float) -> None:
+    import dask
+    with dask.config.set({SETTING: value}):
+        assert silence() == seconds
+
+
+@pytest.mark.parametrize('value', ['soon', '-1s', 0, 'inf', 'nan', None, '3 parsecs', ['7s']])
+def test_a_setting_that_is_no_time_is_named(value: object) -> None:
+    import dask
+    with dask.config.set({SETTING: value}), pytest.raises(ValueError, match=(
+            rf"'pyfuncdbg.task-silence' of Dask's configuration is {re.escape(repr(value))}; expected a time above 0")):
+        silence()

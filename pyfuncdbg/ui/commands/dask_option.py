@@ -18,7 +18,7 @@ from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.views.progress import Tell
 
 Answers = Callable[[Sequence[Any], Tell | None], Iterable[UnitAnswer]]
-"""Answers to units of work, in their order: given the units, as plain data, and a function that is told of progress."""
+"""Answers to requests, in their order: given the requests, as plain data, and a function that is told of progress."""
 
 
 class DaskCluster(NamedTuple):
