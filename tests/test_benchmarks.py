@@ -78,8 +78,20 @@ def test_the_command_measures_writes_and_compares(tmp_path: Path) -> None:
     assert read_json(tmp_path / 'one.json')[name].compared == Figure(9e9, 8e9, 9.5e9)
 
 
-def test_a_file_that_is_none_of_figures_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+def test_what_cannot_be_done_is_said_before_anything_is_measured(tmp_path: Path) -> None:
     (tmp_path / 'bad.json').write_text('[1]')
-    done = subprocess.run([sys.executable, '-m', 'tests.benchmarks', '--against', str(tmp_path / 'bad.json')], cwd=ROOT,
-                          capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and 'no figures of an earlier run (TypeError' in done.stderr and done.stdout == ''
+    for words, code, said in ((['--against', tmp_path / 'bad.json'], 1, 'no figures of an earlier run (TypeError'),
+                              (['--json', tmp_path / 'none' / 'a.json'], 2, 'a.json: cannot be written there'),
+                              (['--svg', tmp_path], 2, f'--svg {tmp_path}: cannot be written there')):
+        done = _refused(*words)
+        assert (done.returncode, done.stdout) == (code, '') and said in done.stderr, words
+
+
+def test_words_that_no_row_has_are_an_error() -> None:
+    done = _refused('bench_breakpoints', 'no such row')
+    assert done.returncode == 1 and "nothing measured: no row has 'no such row' in its name; scripts: bench_start" in done.stderr
+
+
+def _refused(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, '-m', 'tests.benchmarks', *map(str, words)], cwd=ROOT, capture_output=True, text=True,
+                          timeout=60)

@@ -2,7 +2,7 @@
 
 Measures ours and each installed peer in turn, each script in a process of its own, and prints one table. Asserts nothing:
 these machines are shared. Words select rows whose name or script has one of them; the whole name of a script starts no
-other one.
+other one. The exit code is 1 if a script failed or the two sides of a row gave different values.
 """
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def main() -> None:
     where = machine()
     named = {word for word in options.words if word in SCRIPTS}
     options.words = [word for word in options.words if word not in SCRIPTS]
+    failed = False
     for script, needed in SCRIPTS.items():
         if named and script not in named:
             continue
@@ -60,12 +61,17 @@ def main() -> None:
             elif kind == 'curve':
                 curves.append(content)
             else:
+                failed = True
                 console.print(f'{script}: {content}', style='red', highlight=False, markup=False)
+    if not groups and not curves and not failed:
+        looked_for = f'no row has {" or ".join(map(repr, options.words))} in its name' if options.words else 'no row'
+        sys.exit(f'nothing measured: {looked_for}; scripts: {", ".join(SCRIPTS)}')
     console.print(results_table(groups, where, earlier))
     if options.json is not None:
         write_json(options.json, where, groups, curves)
     if options.svg is not None and curves:
         draw(curves, options.svg)
+    sys.exit(failed)
 
 
 def _options() -> argparse.Namespace:
@@ -81,6 +87,10 @@ def _options() -> argparse.Namespace:
     if options.inside:
         _measure_script(options.inside, options.words, options.curves)
         sys.exit()
+    for option, file in (('--json', options.json), ('--svg', options.svg)):
+        # Before anything is measured: it takes minutes.
+        if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
+            parser.error(f'{option} {file}: cannot be written there; give a file in a folder that exists')
     return options
 
 
