@@ -104,7 +104,7 @@ def options_of(args: argparse.Namespace) -> RecordingOptions:
     except UsageError as error:
         raise CommandError(f'--budget: {error}') from None
     if budget is not None and budget < SMALLEST_BUDGET:
-        raise CommandError(f'--budget {args.budget} is too small to record anything; give at least {SMALLEST_BUDGET >> 10}KB')
+        raise CommandError(f'--budget {args.budget} is too small to record anything: at least {SMALLEST_BUDGET >> 10}KB')
     record = None if args.record is None else Path(args.record).expanduser()
     if record is not None and not args.help:
         _check_free(record)

@@ -54,7 +54,7 @@ def log_limits(budget: int, segment: int | None, keep_newest: bool) -> LogLimits
         segment = fair_segment(budget) if keep_newest else USUAL_SEGMENT
     if not SMALLEST_SEGMENT <= segment <= largest:
         why = ', a quarter of what the budget has for logs, where the newest calls are kept,' if keep_newest else ''
-        raise TraceError(f'segments of {segment} bytes: expected {SMALLEST_SEGMENT} to {largest}{why}')
+        raise TraceError(f'segments of {segment:,} bytes: expected {SMALLEST_SEGMENT:,} to {largest:,}{why}')
     return LogLimits(budget, segment, keep_newest)
 
 

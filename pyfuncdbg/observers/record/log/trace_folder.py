@@ -96,7 +96,7 @@ def check_budget(budget: int) -> None:
         TraceError: It is too small.
     """
     if budget < SMALLEST_BUDGET:
-        raise TraceError(f'a budget of {budget:,} bytes is too small to record anything; give at least {SMALLEST_BUDGET >> 10}KB')
+        raise TraceError(f'a budget of {budget:,} bytes is too small to record anything: at least {SMALLEST_BUDGET >> 10}KB')
 
 
 def create(path: Path, budget: int, created: float | None = None, options: dict[str, Any] | None = None,
