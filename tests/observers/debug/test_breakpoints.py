@@ -14,7 +14,7 @@ from stopping import debugging, wrapped
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks import chain
+from pyfuncdbg.hooks import chain, rank_variables
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, HitCount
@@ -47,6 +47,19 @@ def test_spec(text, facts):
     found = spec(text)
     assert (found.kind, found.name, found.number, found.ordinal) == facts
     assert str(found) == text
+
+
+@pytest.mark.parametrize(('label', 'text', 'process', 'name', 'here'), [
+    ('worker:3', 'worker:3/norm', 'worker:3', 'norm', True), ('worker:3', ':3/norm', ':3', 'norm', True),
+    ('worker:13', ':3/norm', ':3', 'norm', False), ('', ':3/norm', ':3', 'norm', False),
+    ('dask:gpu-1', 'dask:gpu-1/layer/norm', 'dask:gpu-1', 'layer/norm', True),
+    ('dask:gpu-1', 'dask:gpu-10/norm', 'dask:gpu-10', 'norm', False),
+    ('dask:tcp://10.0.0.7:33', 'dask:tcp://10.0.0.7:33/train.py', 'dask:tcp://10.0.0.7:33', 'train.py', True),
+    ('dask:tcp://10.0.0.7:33', ':33/norm', ':33', 'norm', False)])
+def test_spec_of_one_process(label, text, process, name, here, monkeypatch):
+    monkeypatch.setattr(rank_variables, 'label', label)
+    found = spec(text)
+    assert (found.process, found.name, found.is_here, str(found)) == (process, name, here, text)
 
 
 @pytest.mark.parametrize(('text', 'name', 'ordinal'), [

@@ -17,6 +17,7 @@ from pyfuncdbg.observers.debug.processes.process_table import TableRow, is_alive
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop, location_text
 from pyfuncdbg.observers.record.index.process_tree import ProgramProcess
+from pyfuncdbg.observers.record.processes.rank_label import is_meant
 from pyfuncdbg.observers.record.trace import Trace
 
 State = Literal['prompt', 'waits', 'halted', 'runs', 'ended', 'failed', 'killed', 'open', 'executed', 'unfollowed']
@@ -188,5 +189,4 @@ def _stop_of(debugger: Debugger, process: ProcessState) -> Stop | None:
 def _is_named(one: ProcessState, name: str) -> bool:
     if name.startswith('#'):
         return one.number > 0 and name == f'#{one.number}'
-    return name == str(one.pid) or (bool(one.label) and (one.label == name or (name.startswith(':') and
-                                                                              one.label.endswith(name))))
+    return name == str(one.pid) or is_meant(one.label, name)

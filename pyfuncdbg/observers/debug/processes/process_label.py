@@ -6,10 +6,10 @@ import re
 
 from pyfuncdbg.hooks import rank_variables
 from pyfuncdbg.observers.record.processes.followed_process import NAMED, RANKS
-from pyfuncdbg.observers.record.processes.rank_label import label_of
+from pyfuncdbg.observers.record.processes.rank_label import is_meant, label_of
 
-LABEL = re.compile(r'(?:[A-Za-z_][\w.-]*)?:\d{1,9}')
-"""'worker:3'; ':3' is that of any kind."""
+LABEL = re.compile(r'(?:[A-Za-z_][\w.-]*)?:\d{1,9}|dask:(?:[a-z]+://)?[^\s/]+')
+"""'worker:3'; ':3' is that of any kind; 'dask:NAME', whose name may be an address, 'dask:tcp://10.0.0.7:40331'."""
 
 
 def own_label() -> str:
@@ -25,7 +25,6 @@ def is_labelled(process: str) -> bool:
     """Whether a label is this process's.
 
     Args:
-        process: 'worker:3' or ':3'.
+        process: 'worker:3', 'dask:NAME' or ':3'.
     """
-    own = own_label()
-    return own == process or (process.startswith(':') and bool(own) and own.endswith(process))
+    return is_meant(own_label(), process)

@@ -14,7 +14,7 @@ from typing import Any
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.record.log.descriptor import open_regular
 from pyfuncdbg.observers.record.processes.followed_process import LARGEST, LIST
-from pyfuncdbg.observers.record.processes.rank_label import label_of
+from pyfuncdbg.observers.record.processes.rank_label import is_meant, label_of
 
 PART = 'part'
 """Event of the list of a merged trace: what follows is of another machine."""
@@ -201,8 +201,7 @@ def processes_of(tree: Sequence[ProgramProcess], name: str) -> tuple[int, ...]:
     recorded = [one for one in tree if one.log]
     number = int(name.removeprefix('#')) if name.removeprefix('#').isdecimal() else 0
     found = [one for one in recorded if one.log == number] or [
-        one for one in recorded if one.pid == number or (one.label and (one.label == name or (
-            name.startswith(':') and one.label.endswith(name))))]
+        one for one in recorded if one.pid == number or is_meant(one.label, name)]
     if not found:
         names = dict.fromkeys(one.label or f'#{one.log}' for one in recorded)
         raise CommandError(f'No recorded process is {name!r}; there are {", ".join([*names][:20]) or "none"}.'

@@ -10,6 +10,16 @@ _LONGEST = 120
 """Characters of a label."""
 
 
+def is_meant(label: str, name: str) -> bool:
+    """Whether a name that a user gives is that of a process.
+
+    Args:
+        label: Of the process, '' for none.
+        name: 'worker:3', 'dask:NAME'; ':3' is rank 3 of any kind.
+    """
+    return bool(label) and (label == name or (name.startswith(':') and label.partition(':')[2] == name[1:]))
+
+
 def label_of(variables: Mapping[str, str]) -> str:
     """Which of many processes one is.
 
