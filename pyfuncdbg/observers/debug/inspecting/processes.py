@@ -41,9 +41,10 @@ class ProcessState:
         command: The program and its arguments; of a forked process those of its parent.
         is_forked: It is a copy of its parent.
         state: What it does.
-        where: Of a stop the place; of an end the exception, what it was replaced by, or why it is not followed; else ''.
+        where: Of a stop the place; of an end the exception, or why it is not followed; else ''.
         reason: Why it has stopped, '' where it has not.
         seconds: How long it has been stopped, has run until its end or, while it runs, until now; None if unknown.
+        replaced_by: The command of the program that it has become, as far as it is known.
     """
 
     number: int
@@ -55,6 +56,7 @@ class ProcessState:
     where: str = ''
     reason: str = ''
     seconds: float | None = None
+    replaced_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def _state(process: ProgramProcess, stops: list[Stop], broker: Broker | None) ->
     if stops and process.ended is None and not process.executed:
         return _stopped(one, stops[0], broker)
     state, where, seconds = _end(process, broker is not None)
-    return replace(one, state=state, where=where, seconds=seconds)
+    return replace(one, state=state, where=where, seconds=seconds, replaced_by=process.replaced_by)
 
 
 def _end(process: ProgramProcess, is_live: bool) -> tuple[State, str, float | None]:
@@ -127,7 +129,7 @@ def _end(process: ProgramProcess, is_live: bool) -> tuple[State, str, float | No
     if process.unrecorded:
         return 'unfollowed', process.unrecorded, None
     if process.executed:
-        return 'executed', f'by {words}' if (words := ' '.join(process.replaced_by)) else '', None
+        return 'executed', '', None
     if process.ended is not None:
         return ('failed' if process.error else 'ended'), process.error, process.ended - process.started
     if not is_live or process.host != os.uname().nodename:

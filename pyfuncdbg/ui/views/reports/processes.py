@@ -46,11 +46,17 @@ def _table(rows: Sequence[ProcessState], options: ConsoleOptions) -> Table:
         Column('pid', [Text(str(one.pid)) for one in rows], 1, right=True),
         Column('rank', [label(one.label, limit=40) for one in rows], 2),
         Column('state', [Text(*_WORDS[one.state]) for one in rows], 1),
-        Column('where', [Text(one_line(one.where or _EXPLAINED.get(one.state, ''), 80)) for one in rows], 3, least=14),
+        Column('where', [Text(one_line(_where(one), 80)) for one in rows], 3, least=14),
         Column('why', [label(one.reason, limit=60) for one in rows], 4, least=10),
         Column('time', [Text(seconds(one.seconds) if one.seconds is not None else '') for one in rows], 5, right=True),
         Column('command', [Text(one_line(short_command(one.command, one.is_forked), 30)) for one in rows], 4, least=12)],
         options)
+
+
+def _where(one: ProcessState) -> str:
+    if one.replaced_by:
+        return f'by {short_command(one.replaced_by, False)}'
+    return one.where or _EXPLAINED.get(one.state, '')
 
 
 if __name__ == '__main__':
