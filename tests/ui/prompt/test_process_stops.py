@@ -17,6 +17,7 @@ import pytest
 from ui.prompt.pseudo_terminal import Terminal
 
 import pyfuncdbg
+from pyfuncdbg.ui.commands.socket import first_process
 
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 WORK = '''\
@@ -358,3 +359,14 @@ def test_ctrl_c_at_the_prompt_ends_the_command_in_the_stopped_process_and_no_oth
         assert 'x.shape' in user.type('p x.sh\t')       # completed in the other process
         user.last('cont', '[0, 0]', 'end')
         assert user.end() == 0
+
+
+def test_a_first_process_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                       capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(first_process, '_PATIENCE', 0.2)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
+        silent.bind(str(tmp_path / 's'))
+        silent.listen()
+        assert first_process.ask(str(tmp_path / 's'), 'breakpoints') == {}
+    assert capfd.readouterr().err == (f'pyfuncdbg: process {os.getpid()} does not stop at breakpoints: the first process '
+                                      'of the program has not answered for 0.2 s\n')

@@ -105,7 +105,9 @@ def ask(path: str, purpose: Purpose) -> dict[str, Any]:
     except (FileNotFoundError, ConnectionRefusedError):
         return {}
     except (OSError, CommandError) as error:
-        say(f'process {os.getpid()} does not stop at breakpoints: {error}')
+        silent = isinstance(error, TimeoutError)
+        why = f'the first process of the program has not answered for {_PATIENCE:g} s' if silent else str(error)
+        say(f'process {os.getpid()} does not stop at breakpoints: {why}')
         return {}
     connection.close()
     return answer
