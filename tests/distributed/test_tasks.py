@@ -392,11 +392,143 @@ def test_a_failing_node_raises_what_it_raises_in_one_process(target: str, name: 
     assert failure(target) == failure('')
 
 
+# ---------------------------------------------------------------- datasets
+def elements(session: Any, fetch: Any) -> list[Any]:
+    """What the runs of a fetch give until the end of its dataset."""
+    found = []
+    while True:
+        try:
+            value = session.run(fetch)
+        except tf.errors.OutOfRangeError as error:
+            assert 'End of sequence' in str(error)
+            return found
+        found.append(value.tolist() if hasattr(value, 'tolist') else value)
+
+
+def datasets() -> dict[str, Any]:
+    """Datasets of several kinds, with what each has that a GraphDef of TensorFlow has not."""
+    data = v1.data.Dataset
+    words = data.from_tensor_slices({'a': [1., 2.], 'b': ['x', 'y']})
+    return {
+        'shuffle': data.range(50).shuffle(20, seed=3).map(lambda x: x * x, num_parallel_calls=2).repeat(2).batch(30),
+        'filter': data.range(20).filter(lambda x: x % 3 > 0).prefetch(2).enumerate(),
+        'nested': data.range(4).interleave(lambda x: data.range(x).map(lambda y: x * 10 + y), cycle_length=2),
+        'cond': data.range(5).map(lambda x: tf.cond(x > 2, lambda: x * 100, lambda: -x)),
+        'scan': data.range(5).scan(tf.constant(0, tf.int64), lambda state, x: (state + x, state)).window(2).flat_map(
+            lambda window: window.batch(2)),
+        'words': words.map(lambda row: tf.strings.join([row['b'], tf.as_string(tf.cast(row['a'], tf.int32))]))}
+
+
+@pytest.mark.parametrize('one_shot', [False, True])
+def test_iterators_read_their_dataset_on_its_task(target: str, one_shot: bool) -> None:
+    def read(target: str) -> dict[str, list[Any]]:
+        with v1.Graph().as_default(), v1.Session(target) as session:
+            v1.set_random_seed(1)
+            with tf.device(SECOND) if target else nullcontext():
+                made = datasets()
+                iterators = [v1.data.make_one_shot_iterator(d) if one_shot else v1.data.make_initializable_iterator(d)
+                             for d in made.values()]
+            fetches = [iterator.get_next() for iterator in iterators]
+            if one_shot:
+                return {name: elements(session, fetch) for name, fetch in zip(made, fetches, strict=True)}
+            starts = [iterator.initializer for iterator in iterators]
+            session.run(starts)
+            session.run(fetches)
+            session.run(starts)                 # they begin again
+            return {name: elements(session, fetch) for name, fetch in zip(made, fetches, strict=True)}
+    here = read('')
+    assert read(target) == here
+    assert here['nested'] == [10, 20, 21, 30, 31, 32] and here['words'] == [b'x1', b'y2'] and len(here['shuffle']) == 4
+
+
+def test_where_a_dataset_is_read(client: Any, target: str, session: Any) -> None:
+    data = v1.data
+    x = v1.placeholder(tf.int64)
+    with tf.device(PS):
+        v = v1.get_variable('v', initializer=tf.constant(5, tf.int64), use_resource=True)
+    with tf.device(SECOND):
+        dataset = data.Dataset.range(3).map(
+            lambda i: (i + x, tf.numpy_function(os.getpid, [], tf.int64, serialize=True)))
+    with tf.device(FIRST):                      # as in TensorFlow: the dataset's device counts
+        iterator = data.make_initializable_iterator(dataset)
+        number, pid = iterator.get_next()
+        total = number + v
+    session.run(v.initializer)
+    session.run(iterator.initializer, {x: 10})
+    second = pids(client)['1']
+    assert [session.run([total, pid]) for _ in range(3)] == [[15, second], [16, second], [17, second]]
+    made = [op for op in session.graph.get_operations() if 'Iterator' in op.type]
+    assert [op.type for op in made] == ['IteratorV2', 'MakeIterator', 'IteratorToStringHandle', 'IteratorGetNext']
+    assert {tuple(op.colocation_groups()) for op in made} == {(b'loc:@MapDataset',)}
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(number)
+
+
+def test_a_failing_function_of_a_dataset_and_what_comes_after_it(session: Any) -> None:
+    with tf.device(SECOND):
+        dataset = v1.data.Dataset.range(3).map(
+            lambda i: tf.debugging.check_numerics(1. / tf.cast(i, tf.float32), 'no reciprocal'))
+        iterator = v1.data.make_initializable_iterator(dataset)
+        number = iterator.get_next()
+    with pytest.raises(tf.errors.FailedPreconditionError, match='the iterator has not been initialized'):
+        session.run(number)
+    session.run(iterator.initializer)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r'passed to MapDataset.* no reciprocal : Tensor had Inf'):
+        session.run(number)
+    assert session.run([number, number]) == [1., 1.] and session.run(number) == .5
+
+
+def test_which_sessions_share_an_iterator(target: str, session: Any) -> None:
+    with tf.device(SECOND):
+        dataset = v1.data.Dataset.range(9)
+        named, own, once = (v1.data.make_initializable_iterator(dataset, shared_name='numbers'),
+                            v1.data.make_initializable_iterator(dataset), v1.data.make_one_shot_iterator(dataset))
+    following = [iterator.get_next() for iterator in (named, own, once)]
+    session.run([named.initializer, own.initializer])
+    assert session.run(following) == [0, 0, 0]
+    with v1.Session(target, graph=session.graph) as other:
+        assert other.run(following[::2]) == [1, 0]
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            other.run(following[1])
+    assert session.run(following) == [2, 1, 1]
+    v1.Session.reset(target)
+    with v1.Session(target, graph=session.graph) as other, pytest.raises(tf.errors.FailedPreconditionError):
+        other.run(following[0])
+
+
+def test_handles_of_iterators(session: Any) -> None:
+    fed = v1.placeholder(tf.string, [])
+    with tf.device(SECOND):
+        iterator = v1.data.Iterator.from_structure(tf.int64, [])
+        starts = [iterator.make_initializer(v1.data.Dataset.range(*limits)) for limits in ((3,), (7, 9))]
+        handle, value = iterator.string_handle(), v1.data.Iterator.from_string_handle(fed, tf.int64, []).get_next()
+        optional = iterator.get_next_as_optional()
+    with tf.device(FIRST):
+        elsewhere = v1.data.Iterator.from_string_handle(fed, tf.int64, []).get_next()
+    far = iterator.make_initializer(v1.data.Dataset.range(2))          # this dataset is on the task of the session
+    for start, expected in zip(starts, ([0, 1, 2], [7, 8]), strict=True):
+        session.run(start)
+        feeds = {fed: session.run(handle)}
+        assert [session.run(value, feeds) for _ in expected] == expected
+        assert not session.run(optional.has_value())
+    with pytest.raises(tf.errors.InvalidArgumentError, match=(
+            'create an iterator on device "/job:worker/replica:0/task:0/device:CPU:0" from handle defined on device '
+            '"/job:worker/replica:0/task:1/device:CPU:0"')):
+        session.run(elsewhere, feeds)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=(
+            r'From /job:worker/replica:0/task:0:\nRangeDataset_2:0 is needed on another task, but is of type Ele')):
+        session.run(far)
+
+
 # ---------------------------------------------------------------- what is refused
 def test_a_python_function_of_another_process_is_not_found(session: Any) -> None:
     called = []
     with tf.device(SECOND):
         here = tf.numpy_function(lambda: called.append(1) or 1., [], tf.float64)
+        iterator = v1.data.make_one_shot_iterator(v1.data.Dataset.range(2).map(
+            lambda i: tf.numpy_function(lambda i: called.append(1) or i, [i], tf.int64)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=rf'key=pyfunc_\d+ \(of process {os.getpid()} on '):
+        session.run(iterator.get_next())
     with pytest.raises(tf.errors.InvalidArgumentError, match=(
             r'From /job:worker/replica:0/task:1:\nValueError: Could not find callback with key=pyfunc_\d+ '
             rf'\(of process {os.getpid()} on ')) as caught:
@@ -429,6 +561,23 @@ def test_the_program_as_a_task(client: Any) -> None:
             assert session.run(y * 10, {x: 1}) == 30
             with pytest.raises(tf.errors.UnknownError, match='too large') as caught:
                 session.run(y * 10, {x: 3})
+            left: list[int] = []
+
+            def generator() -> Iterator[int]:
+                try:
+                    yield from range(5)
+                finally:
+                    left.append(1)
+            with tf.device('/job:program'):
+                dataset = v1.data.Dataset.from_generator(generator, tf.int64).map(
+                    lambda i: tf.py_function(lambda i: made.append(int(i)) or -i, [i], tf.int64))
+                iterator = v1.data.make_initializable_iterator(dataset)
+                number = iterator.get_next()
+            session.run(iterator.initializer)
+            assert [session.run(number) for _ in range(3)] == [0, -1, -2] and made[2:] == [0, 1, 2] and not left
+            session.run(iterator.initializer)   # ends the first reading
+            assert left == [1] and elements(session, number) == [0, -1, -2, -3, -4] and left == [1, 1]
+            del made[2:]
         assert caught.value.__cause__ is failure and caught.value.op is y.op and made == [2, 6]
     finally:
         client.sync(worker.close)

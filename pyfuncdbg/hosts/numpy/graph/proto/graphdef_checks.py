@@ -162,12 +162,13 @@ def check_known(op_type: str) -> None:
                         'accessed.' + (f'\n{near}' if near else '')) from None
 
 
-def attributes(message: Any, name: str) -> dict[str, Any]:
+def attributes(message: Any, name: str, own: bool = False) -> dict[str, Any]:
     """The attrs of a node, those with a default completed.
 
     Args:
         message: Its NodeDef.
         name: The name of the new node.
+        own: Whether a graph of this runtime has written it: its nodes may have other attrs than TensorFlow's registry says.
 
     Raises:
         ValueError: One is missing, or of another type.
@@ -175,7 +176,7 @@ def attributes(message: Any, name: str) -> dict[str, Any]:
     sig = signature(message.op)
     attrs: dict[str, Any] = {}
     for key, value in message.attr.items():
-        if sig is not None and key in sig.attrs:
+        if sig is not None and key in sig.attrs and not own:
             _check_kind(key, value, sig, name)
         try:
             plain = value_of(value)
@@ -186,13 +187,14 @@ def attributes(message: Any, name: str) -> dict[str, Any]:
             attrs[key] = _as_given(key, plain)
     if sig is not None:
         missing = [repr(key) for key in sig.attrs if key not in attrs and not sig.optional(key)]
-        if missing:
+        if missing and not own:
             raise ValueError(f"NodeDef missing attr{'s' * (len(missing) > 1)} {', '.join(missing[::-1])} from {sig.text}; "
                              f'NodeDef: {{{{node {name}}}}}')
         for key in sig.attrs:
-            if key not in attrs:
+            if key not in attrs and sig.optional(key):
                 attrs[key] = _as_given(key, sig.defaults[key])
-            _check_range(key, attrs[key], sig, name)
+            if not own:
+                _check_range(key, attrs[key], sig, name)
     return attrs
 
 

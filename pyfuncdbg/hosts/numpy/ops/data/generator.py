@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from pyfuncdbg.hosts.numpy.ops.data.source import (
     Pull,
     dataset_op,
 )
+from pyfuncdbg.hosts.numpy.ops.script import registry
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
@@ -122,7 +124,7 @@ def generator_node(generator: Any, spec: Any, args: Any) -> tuple[str, list[Any]
     first = ElementFunction(begin, (), 'Dataset.from_generator()')
     rest = ElementFunction(following, (TensorSpec((), dtypes.int64),), 'Dataset.from_generator()', unpacked=False)
     attrs = {'init_func': FunctionName(first.trace.name), 'next_func': FunctionName(rest.trace.name),
-             '_py_begin': first.trace, '_py_trace': rest.trace, '_py_drop': generators.drop, **output_attrs(spec)}
+             '_py_begin': first.trace, '_py_trace': rest.trace, **output_attrs(spec)}
     return 'GeneratorDataset', [*first.captured, *rest.captured], attrs
 
 
@@ -135,6 +137,10 @@ class _Beginning:
         self._generators = generators
         self._generator = generator
         self.takes_from = _generator_label(generator)
+
+    def drop(self, number: Any) -> None:
+        """Remove a generator."""
+        self._generators.drop(number)
 
     def __call__(self, *values: Any) -> Any:
         return self._generators.begin(iter(self._generator(*values)))
@@ -197,9 +203,18 @@ def _leaves_up_to(spec: Any, value: Any) -> list[Any]:
     return [leaf for inner, inner_value in zip(spec, value, strict=True) for leaf in _leaves_up_to(inner, inner_value)]
 
 
-@dataset_op('GeneratorDataset', '_py_begin', '_py_trace', '_py_drop')
-def _generate(*captured: Any, _py_begin: TracedFunction, _py_trace: TracedFunction,
-              _py_drop: Callable[[Any], None]) -> ElementSource:
+def _drop(begin: TracedFunction, number: Any) -> None:
+    """Remove a generator, by the function of the node that has begun it; a task here has the node's token only."""
+    for op in begin.graph.operations:
+        if 'token' in op.attrs:
+            with suppress(ValueError):          # its graph is gone, and the generators with it
+                function = (op.attrs.get('_py_function') or registry.find_record(op.attrs['token'])).func
+                if isinstance(function, _Beginning):
+                    function.drop(number)
+
+
+@dataset_op('GeneratorDataset', '_py_begin', '_py_trace')
+def _generate(*captured: Any, _py_begin: TracedFunction, _py_trace: TracedFunction) -> ElementSource:
     """Elements that a generator yields."""
     count = len(_py_begin.graph.captures)
     first = ElementStep(_py_begin, captured[:count], 'Generator', 0)
@@ -217,7 +232,7 @@ def _generate(*captured: Any, _py_begin: TracedFunction, _py_trace: TracedFuncti
                 raise EndOfSequence
             if number is None:
                 number = first(reading, path, 0, ())[0]
-                reading.at_end(lambda: _py_drop(number))
+                reading.at_end(lambda: _drop(_py_begin, number))
             index += 1
             try:
                 return step(reading, path, index, (number,))
@@ -225,7 +240,7 @@ def _generate(*captured: Any, _py_begin: TracedFunction, _py_trace: TracedFuncti
                 if not isinstance(error.__cause__, StopIteration):
                     raise
                 over = True
-                _py_drop(number)
+                _drop(_py_begin, number)
             raise EndOfSequence
         return pull
     return ElementSource(UNKNOWN, start)

@@ -114,8 +114,13 @@ def _make(execution: Execution, source: ElementSource, cursor: Cursor, owned: An
     cursor.begin(source, execution)
 
 
-def _shared(execution: Execution, node: str = '', shared_name: bytes = b'', owned: Any = ()) -> Cursor:
-    cursor: Cursor = execution.resource(('iterator', shared_name.decode() or node), Cursor)
+def _shared(execution: Execution, node: str = '', shared_name: Any = '', container: Any = '', device: str = '',
+            owned: Any = ()) -> Cursor:
+    resources = execution.resources
+    key: Any = 'iterator', shared_name or node
+    if shared_name and type(resources) is not dict:    # on a task, sessions share what the program has named
+        key = resources.shared('iterator', device, container, shared_name)  # type: ignore[attr-defined]
+    cursor: Cursor = execution.resource(key, Cursor)
     return cursor
 
 
@@ -133,14 +138,23 @@ def _anonymous(execution: Execution, owned: Any = ()) -> Cursor:
 
 
 def _handle(execution: Execution, cursor: Cursor, owned: Any = ()) -> Any:
-    text = f'iterator {id(cursor)}'.encode()
+    text = f'iterator {id(cursor)}{_place(execution)}'.encode()
     execution.resources[text] = cursor
     return np.array(text, object)
+
+
+def _place(execution: Execution) -> str:
+    """The task in the handle of an iterator: the same number may be that of another one elsewhere."""
+    devices = getattr(execution.resources, 'devices', None)
+    return '' if devices is None else f' on {devices.home.to_string()}'
 
 
 def _by_handle(execution: Execution, text: Any, owned: Any = ()) -> Cursor:
     cursor = execution.resources.get(text[()])
     if cursor is None:
+        here, there = _place(execution).removeprefix(' on '), bytes(text[()]).decode(errors='replace').partition(' on ')[2]
+        if there and there != here:
+            raise invalid(f'Attempted create an iterator on device "{here}" from handle defined on device "{there}"')
         raise invalid(f'The handle {text[()]!r} is that of no iterator of this session.')
     return cursor
 
@@ -164,7 +178,7 @@ def _op(name: str, kernel: Any, infer: Any, *attrs: str, outputs: int = 1) -> No
                    kernel_attrs=attrs, retains=True))
 
 
-_op('IteratorV2', _shared, _scalar_output(dtypes.resource), 'node', 'shared_name')
+_op('IteratorV2', _shared, _scalar_output(dtypes.resource), 'node', 'shared_name', 'container', 'device')
 _op('OneShotIterator', _one_shot, _scalar_output(dtypes.resource), 'node')
 _op('AnonymousIteratorV3', _anonymous, _scalar_output(dtypes.resource))
 _op('MakeIterator', _make, lambda inputs, attrs: [], outputs=0)

@@ -1,6 +1,7 @@
 """Datasets and iterators of TensorFlow 1. Iterators are nodes of a graph with an initializer."""
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
@@ -19,6 +20,7 @@ from pyfuncdbg.hosts.numpy.ops.data.iterator import (
     output_attrs,
 )
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import colocate_with
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
@@ -42,8 +44,9 @@ class DatasetV1(Dataset):
         """An iterator that reads this dataset once, without initialization."""
         if context.current_graph() is None:
             return OwnedIterator(self)
-        resource = apply('OneShotIterator', (self._variant_tensor,), _iterator_attrs(self.element_spec))
-        return Iterator(resource, None, self.element_spec)
+        with _beside(self._variant_tensor):
+            resource = apply('OneShotIterator', (self._variant_tensor,), _iterator_attrs(self.element_spec))
+            return Iterator(resource, None, self.element_spec)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
         """An iterator that begins to read when its `initializer` runs.
@@ -54,9 +57,9 @@ class DatasetV1(Dataset):
         if context.current_graph() is None:
             raise RuntimeError('`make_initializable_iterator()` is not supported in eager mode. Use Python-style iteration '
                                'instead.')
-        resource = apply('IteratorV2', (), {'shared_name': (shared_name or '').encode(), 'container': b'',
-                                            **output_attrs(self.element_spec)})
-        return Iterator(resource, apply('MakeIterator', (self._variant_tensor, resource)), self.element_spec)
+        with _beside(self._variant_tensor):
+            resource = _shared_iterator(shared_name, self.element_spec)
+            return Iterator(resource, apply('MakeIterator', (self._variant_tensor, resource)), self.element_spec)
 
     def filter_with_legacy_function(self, predicate: Any) -> Any:
         """`filter` under its old name."""
@@ -78,7 +81,18 @@ class DatasetV1(Dataset):
 
 
 def _iterator_attrs(spec: Any) -> dict[str, Any]:
-    return {'dataset_factory': b'', 'container': b'', 'shared_name': b'', **output_attrs(spec)}
+    return {'dataset_factory': b'', 'container': '', 'shared_name': '', **output_attrs(spec)}
+
+
+def _beside(tensor: Any) -> AbstractContextManager[None]:
+    """Colocate new nodes with a tensor, as TensorFlow does: an iterator is on the task of its dataset. Not in the function
+    of a loop or conditional, which has a graph of its own."""
+    op = getattr(tensor, 'op', None)
+    return nullcontext() if op is None or op.graph is not context.current_graph() else colocate_with(op)
+
+
+def _shared_iterator(shared_name: str | None, spec: Any) -> Any:
+    return apply('IteratorV2', (), {'shared_name': shared_name or '', 'container': '', **output_attrs(spec)})
 
 
 class Iterator:
@@ -124,16 +138,19 @@ class Iterator:
             shapes = structure.map_structure(lambda s: s.shape, dataset_spec)
             raise TypeError(f'Expected output shapes compatible with {self.output_shapes!r} but got dataset with output '
                             f'shapes {shapes!r}.')
-        return apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource), None, name)
+        with _beside(self._iterator_resource):
+            return apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource), None, name)
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element; each call of this method adds nodes."""
-        flat = apply('IteratorGetNext', (self._iterator_resource,), output_attrs(self.element_spec), name)
+        with _beside(self._iterator_resource):
+            flat = apply('IteratorGetNext', (self._iterator_resource,), output_attrs(self.element_spec), name)
         return structure.element_of(self.element_spec, flat)
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or nothing."""
-        optional = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
+        with _beside(self._iterator_resource):
+            optional = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
         return Optional(optional, self.element_spec)
 
     def string_handle(self, name: str | None = None) -> Any:
@@ -149,9 +166,7 @@ class Iterator:
                        output_classes: Any = None) -> Iterator:
         """An iterator for datasets of one structure, initialized by `make_initializer`."""
         spec = _spec(output_types, output_shapes)
-        resource = apply('IteratorV2', (), {'shared_name': (shared_name or '').encode(), 'container': b'',
-                                            **output_attrs(spec)})
-        return Iterator(resource, None, spec)
+        return Iterator(_shared_iterator(shared_name, spec), None, spec)
 
     @staticmethod
     def from_string_handle(string_handle: Any, output_types: Any, output_shapes: Any = None,

@@ -26,11 +26,11 @@ _lock = new_lock()
 
 
 class TaskState:
-    """The variables of one task of this process.
+    """The variables of one task of this process, and other resources that sessions share by name.
 
     Attributes:
         device: The task's one device.
-        variables: By (container, name).
+        variables: By (container, name); other resources that sessions share by (container, name, kind).
     """
 
     def __init__(self, device: DeviceSpecV2) -> None:
@@ -193,8 +193,8 @@ def _bind_port(address: str) -> tuple[str, Any]:
 
 # ---------------------------------------------------------------- sessions on servers
 class TaskVariables(dict[Any, Any]):
-    """Resources of a session on tasks of this process. Variables are shared on their task, other resources belong to the
-    session.
+    """Resources of a session on tasks of this process. Variables are shared on their task, and what the program has named
+    for that; other resources belong to the session.
 
     Args:
         tasks: The tasks by device.
@@ -218,6 +218,10 @@ class TaskVariables(dict[Any, Any]):
     def variable(self, device: str, container: str, name: str) -> Any:
         """The key of a variable whose handle is on this device."""
         return 'variable', device_for(device, self.devices, True) or self._home, container, name
+
+    def shared(self, kind: str, device: str, container: str, name: str) -> Any:
+        """The key of another resource that sessions share by its name, such as an iterator's."""
+        return (*self.variable(device, container, name), kind)
 
     def _of(self, key: Any) -> dict[Any, Any] | None:
         return self._by_device[key[1]].variables if type(key) is tuple and key[:1] == ('variable',) else None

@@ -7,11 +7,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from time import perf_counter_ns
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import OpError
+from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.hooks.call import Run, RunForm
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
@@ -215,6 +216,12 @@ class Task:
         Raises:
             InvalidArgumentError: One exists in this process only.
         """
+        for name in names:
+            if not isinstance(value := tensors[name], np.ndarray | np.generic | TensorList | NoneType):
+                raise InvalidArgumentError(None, None, (
+                    f'{name} is needed on another task, but is of type {type(value).__name__}: datasets, iterators, '
+                    'optionals and handles exist on their own task only. Make it and the nodes that use it there, in one '
+                    'tf.device'))
         return {name: _pack_list(tensors[name]) for name in names}
 
     @staticmethod
@@ -225,7 +232,9 @@ class Task:
     def close_session(self, session: str) -> None:
         """Free what a session has here; variables stay."""
         with self._lock:
-            self._sessions.pop(session, None)
+            known = self._sessions.pop(session, None)
+        if known is not None:                   # iterators refer to the resources that they are in, and have threads
+            known.resources.clear()
 
     def reset(self, containers: Collection[str]) -> None:
         """Delete the variables in some containers."""

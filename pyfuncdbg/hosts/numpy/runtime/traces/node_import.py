@@ -90,8 +90,10 @@ class NodeImport:
             parse_device(message.device)
         groups = [self._colocated(message, group, names) for group in _groups(message)]
         inputs = [self._tensor(message.name, source) for source in node.inputs]
-        attrs = attributes(message, name)
-        check_inputs(message.op, name, attrs, inputs)
+        own = self._private is not None
+        attrs = attributes(message, name, own)
+        if not own:
+            check_inputs(message.op, name, attrs, inputs)
         attrs.update(self._restored(message, inputs, attrs))
         if groups:
             attrs['_class'] = groups
