@@ -164,8 +164,16 @@ class CallAudit:
     def _reads(self, seen: ExecutionObserver) -> dict[StatePlace, Any]:
         written = set(state_values.changed_places(seen.before, seen.after))
         values = state_values.values_by_place(None, _variables(self._state))
-        return {place: value for place, value in values.items() if place not in written
+        return {place: value for place, value in values.items() if place not in written and self._is_named(place, seen)
                 and not state_values.is_generator(value) and not state_values.has_unknown(value)}
+
+    def _is_named(self, place: StatePlace, seen: ExecutionObserver) -> bool:
+        """Whether the code names each part of a place: of an object it may read some attributes only."""
+        if place.owner != 'global':
+            return True
+        variables = [state_values.global_name(module, name) for module, name, _ in _variables(self._state)]
+        inside = max([len(name) for name in variables if f'{place.name}.'.startswith(f'{name}.')], default=0)
+        return seen.code_names.issuperset(filter(None, place.name[inside:].split('.')))
 
     # ------------------------------------------------------------------ what executions under other conditions show
     def _of_clock(self, observer: ExecutionObserver, difference: str) -> Iterator[AuditFinding]:
@@ -211,6 +219,8 @@ class CallAudit:
             return
         places = [place for place in state_values.changed_places(mine, others) if place in mine and place in others
                   and not state_values.has_unknown(mine[place]) and not state_values.has_unknown(others[place])]
+        # Of an object all attributes were kept: what the code does not name is blamed only if nothing else can be.
+        places = [place for place in places if self._is_named(place, seen)] or places
         if not places:
             return
         difference = outcome_difference(first, self._execute(self._observer(), state))

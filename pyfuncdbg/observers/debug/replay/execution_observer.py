@@ -31,6 +31,7 @@ class ExecutionObserver:
     Attributes:
         called: Whether the function was called: a host may refuse its inputs.
         names: Of its inputs.
+        code_names: All names in its code.
         reads: Of the clock and of the thread.
         before, after: Values that the function can reach, by place.
         written: Inputs that it wrote to.
@@ -46,6 +47,7 @@ class ExecutionObserver:
         self._elsewhere = elsewhere
         self.called = False
         self.names: list[str] = []
+        self.code_names: frozenset[str] = frozenset()
         self.reads = TimeThreadReads()
         self.before: dict[StatePlace, Any] = {}
         self.after: dict[StatePlace, Any] = {}
@@ -79,7 +81,7 @@ class ExecutionObserver:
         self.called = True
         self.names, values = _inputs(function, args, keywords)
         state = ReachableState(function, self._read_tensor)
-        self.thread_local = state.thread_locals()
+        self.thread_local, self.code_names = state.thread_locals(), state.names()
         put_back = state.keep()
         inputs = [self._copy(value) for value in values]
         self.before = state.values()

@@ -70,6 +70,10 @@ class ReachableState:
             yield from ((StatePlace('class', f'{kind.__qualname__}.{name}'), kind, name)
                         for name, value in list(vars(kind).items()) if _is_data(name, value))
 
+    def names(self) -> frozenset[str]:
+        """All names in the function's code, and in that of functions of the program that it names."""
+        return frozenset([name for one in self._functions for name in _all_names(one.__code__)])
+
     def thread_locals(self) -> tuple[str, ...]:
         """Names of the function's variables that have another value on each thread."""
         return tuple([name for name, value in held_objects(self._function) if issubclass(type(value), threading.local)])
@@ -132,6 +136,13 @@ def _settings() -> Iterator[tuple[str, Any]]:
         yield 'the working folder', os.getcwd()
     except OSError:                             # it was removed
         yield 'the working folder', ''
+
+
+def _all_names(code: CodeType) -> Iterator[str]:
+    yield from (*code.co_names, *code.co_varnames, *code.co_freevars)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _all_names(constant)
 
 
 def _stored_names(code: CodeType) -> Iterator[str]:

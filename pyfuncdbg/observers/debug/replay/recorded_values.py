@@ -5,6 +5,7 @@ cannot be made is left out, and named where the replay misses it. On the thread 
 """
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import partial
 from types import CellType, FunctionType, MethodType
@@ -124,10 +125,13 @@ class ValueMaker:
 
     def _object(self, parts: list[Any], depth: int) -> Any:
         module, qualified_name, attributes = parts
-        kind: Any = object_named(self._code.modules, str(module), str(qualified_name))
-        if not isinstance(kind, type) or kind.__dict__.get('__new__', object.__new__) is not object.__new__:
-            raise ValueError(f'{qualified_name} is no plain class any more')
-        instance: Any = object.__new__(kind)
+        if (module, qualified_name) in tags.NAMESPACES:
+            instance: Any = getattr(importlib.import_module(module), qualified_name)()
+        else:
+            kind: Any = object_named(self._code.modules, str(module), str(qualified_name))
+            if not isinstance(kind, type) or kind.__dict__.get('__new__', object.__new__) is not object.__new__:
+                raise ValueError(f'{qualified_name} is no plain class any more')
+            instance = object.__new__(kind)
         for name, part in attributes:
             value = self.make(part, str(name), depth)
             if value is not MISSING:

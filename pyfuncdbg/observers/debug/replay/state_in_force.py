@@ -1,4 +1,6 @@
-"""The state that a recorded call began in, in force around a replay: generators, error state, filters, folder, globals.
+"""The state that a recorded call began in, in force around a replay.
+
+Generators, error state, filters of warnings, folder, `sys.argv`, globals.
 
 What the process had is put back at the end. On the thread of the command.
 """
@@ -101,6 +103,7 @@ class StateInForce:
             for name, before in states:
                 stack.callback(random_states.restore, random_states.global_generator(name), before)
             stack.enter_context(self._folder())
+            stack.enter_context(self._arguments())
             stack.enter_context(self._errstate())
             stack.enter_context(self._filters())
             yield
@@ -138,6 +141,18 @@ class StateInForce:
         finally:
             if before:
                 os.chdir(before)
+
+    @contextlib.contextmanager
+    def _arguments(self) -> Iterator[None]:
+        before, recorded = getattr(sys, 'argv', []), self._state.arguments
+        if recorded is None or recorded == tuple(before):           # at a stop of the program the list is its own
+            yield
+            return
+        sys.argv = list(recorded)
+        try:
+            yield
+        finally:
+            sys.argv = before
 
     @contextlib.contextmanager
     def _errstate(self) -> Iterator[None]:

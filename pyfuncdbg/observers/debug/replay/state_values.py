@@ -46,11 +46,15 @@ def values_by_place(function: Any, variables: Iterable[tuple[str, str, Any]]) ->
     """
     values: dict[StatePlace, Any] = {}
     for module, name, value in variables:
-        full_name = name if module in ('__main__', '__mp_main__', '') else f'{module}.{name}'
-        values.update(_parts('global', full_name, value, 0))
+        values.update(_parts('global', global_name(module, name), value, 0))
     if function is not None:
         values.update(_of_function(function, '', 0))
     return values
+
+
+def global_name(module: str, name: str) -> str:
+    """The name of a global variable, with that of its module if that is not the program itself."""
+    return name if module in ('__main__', '__mp_main__', '') else f'{module}.{name}'
 
 
 def changed_places(one: Mapping[StatePlace, Any], two: Mapping[StatePlace, Any]) -> Iterator[StatePlace]:

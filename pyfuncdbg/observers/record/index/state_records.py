@@ -38,6 +38,7 @@ class CallState:
         filters: Of warnings: action, message, category as module and name, module, line.
         folder: The working folder, '' if not known.
         path: Where modules were searched.
+        arguments: `sys.argv`; None if not known.
     """
 
     generators: Mapping[str, Any] | None = None
@@ -49,6 +50,7 @@ class CallState:
     filters: tuple[Sequence[Any], ...] = ()
     folder: str = ''
     path: tuple[str, ...] = ()
+    arguments: tuple[str, ...] | None = None
     numbers: tuple[int, int, int] = field(default=(0, 0, 0), compare=False)
     """Numbers of its records: equal ones of one process are the same state."""
 
@@ -103,8 +105,9 @@ def state_fields(payload: bytes) -> dict[str, Any]:
         return {'generators': {name: list_of(content[name]) for name in ('random', 'numpy.random') if name in content},
                 'op_generators': tuple([(text(name), state) for name, state in ops])}
     if kind == SURROUNDINGS:
-        modes = content.get('errstate', {})
+        modes, arguments = content.get('errstate', {}), content.get('argv')
         return {'errstate': {text(key): text(mode) for key, mode in modes.items()},
                 'folder': text(content.get('folder', '')), 'path': texts(content.get('path', [])),
+                'arguments': None if arguments is None else texts(arguments),
                 'filters': tuple([list_of(one, 5) for one in list_of(content.get('filters', []))])}
     raise ValueError('unknown kind of state')

@@ -13,6 +13,7 @@ cdef class SiteState:
 
 cdef class CallStates:
     cdef object _put, _python, _numpy, _python_mark, _numpy_mark, _draws, _errstate, _filters, _first_filter, _folder
+    cdef object _arguments
     cdef const unsigned int[::1] _python_words
     cdef const unsigned int[::1] _numpy_words
     cdef const unsigned char[::1] _gauss

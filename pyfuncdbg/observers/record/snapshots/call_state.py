@@ -33,6 +33,7 @@ _FOLDER_INTERVAL = 100_000_000
 """Nanoseconds between two looks at the working folder: one takes 0.4 us."""
 _MOST_SITES = 1 << 16
 _LONGEST_TEXT = 4096
+_MOST_ARGUMENTS = 1_000
 _numbers = itertools.count(1)
 """Of state records, in all traces of this process: a call that began in another trace names none of this one."""
 
@@ -67,8 +68,8 @@ class CallStates:
         put: Queues a state record: number, kind and content. False if there is no room for it.
     """
 
-    __slots__ = ('_bits', '_draws', '_epoch', '_errstate', '_filter_count', '_filters', '_first_filter', '_folder', '_gauss',
-                 '_gauss_next', '_generators', '_looked', '_numpy', '_numpy_gauss', '_numpy_mark',
+    __slots__ = ('_arguments', '_bits', '_draws', '_epoch', '_errstate', '_filter_count', '_filters', '_first_filter',
+                 '_folder', '_gauss', '_gauss_next', '_generators', '_looked', '_numpy', '_numpy_gauss', '_numpy_mark',
                  '_numpy_position', '_numpy_word', '_numpy_words', '_position', '_put', '_python', '_python_mark',
                  '_python_words', '_random', '_random_state', '_sites', '_surroundings', '_word')
 
@@ -95,6 +96,7 @@ class CallStates:
         self._first_filter: Any = None
         self._filter_count = 0
         self._folder = ''
+        self._arguments: Any = None
 
     def take(self, call: Call) -> StateNumbers:
         """Take the state in which a Python call begins.
@@ -184,8 +186,8 @@ class CallStates:
         state.mark = mark
 
     def _take_surroundings(self, now: int) -> None:
-        """NumPy's error state, the filters of warnings, the working folder, and where modules are searched."""
-        folder = self._folder
+        """NumPy's error state, the filters of warnings, the working folder, `sys.argv`, and where modules are searched."""
+        folder, arguments = self._folder, self._arguments
         if now - self._looked > _FOLDER_INTERVAL:
             self._looked = now
             try:
@@ -193,22 +195,33 @@ class CallStates:
             except OSError as error:            # it was removed
                 raise_program_error(error)
                 folder = ''
+            arguments = _arguments()
         errstate, filters = numpy_errstate.state.get(numpy_errstate.DEFAULT), warnings.filters
         first = filters[0] if filters else None
-        before = self._folder, self._errstate, self._filters, self._first_filter, self._filter_count
-        in_force = folder, errstate, filters, first, len(filters)
+        before = self._folder, self._arguments, self._errstate, self._filters, self._first_filter, self._filter_count
+        in_force = folder, arguments, errstate, filters, first, len(filters)
         if in_force != before or not self._surroundings:
             self._surroundings = self._record(SURROUNDINGS, msgpack.packb({
-                'errstate': dict(np.geterr()), 'folder': folder, 'filters': [_plain_filter(one) for one in filters[:256]],
+                'errstate': dict(np.geterr()), 'folder': folder, 'argv': arguments,
+                'filters': [_plain_filter(one) for one in filters[:256]],
                 'path': [str(path)[:_LONGEST_TEXT] for path in sys.path[:64]]}, unicode_errors='surrogatepass'))
             self._epoch += 1
         # Last: a signal handler of the program may raise anywhere, and then all this is done again.
-        self._folder, self._errstate, self._filters, self._first_filter, self._filter_count = in_force
+        self._folder, self._arguments, self._errstate, self._filters, self._first_filter, self._filter_count = in_force
 
     def _record(self, kind: str, body: bytes) -> int:
         """Queue a record; its number, 0 if there is no room."""
         number = next(_numbers)
         return number if self._put([number, kind, body]) else 0
+
+
+def _arguments() -> tuple[str, ...] | None:
+    """`sys.argv`; None where it is not what Python makes it, or too long."""
+    words = getattr(sys, 'argv', None)
+    if type(words) is not list or len(words) > _MOST_ARGUMENTS:
+        return None
+    words = tuple(words)
+    return words if all(type(word) is str and len(word) <= _LONGEST_TEXT for word in words) else None
 
 
 def _plain_filter(one: Any) -> list[Any]:

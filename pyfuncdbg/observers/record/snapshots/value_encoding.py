@@ -5,6 +5,7 @@ objects are made of it again by who replays a call, after checking it.
 """
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -31,6 +32,8 @@ ITSELF, DECORATED, UNKNOWN = 'itself', 'decorated', '?'
 """Tags of encoded values: the first element of each. ITSELF is a function in its own closure, by qualified name; DECORATED a
 framework's wrapper of a function of the program, by name, with that; an UNKNOWN says its type and why it was not kept."""
 _CONTAINERS: dict[type, str] = {list: LIST, tuple: TUPLE, set: SET, frozenset: FROZENSET}
+NAMESPACES = {('argparse', 'Namespace'), ('types', 'SimpleNamespace')}
+"""Classes of the standard library whose objects are their attributes, and nothing more: settings of a program."""
 _NAMED = (types.BuiltinFunctionType, np.ufunc, type, types.ModuleType)
 
 
@@ -198,9 +201,11 @@ def is_plain_object(value: Any) -> bool:
         value: Any object.
 
     Returns:
-        False also for objects of libraries, whose dictionaries are theirs.
+        False also for objects of libraries, whose dictionaries are theirs, but for `NAMESPACES`.
     """
     kind = type(value)
+    if _is_namespace(kind):
+        return True
     makes_plain: Any = kind.__new__
     if makes_plain is not object.__new__ or is_host_class(kind) or not _has_plain_dictionary(kind):
         return False
@@ -208,6 +213,11 @@ def is_plain_object(value: Any) -> bool:
         return False
     return all('__slots__' not in vars(base) and base.__flags__ & _HEAP and not base.__flags__ & _IMMUTABLE
                for base in kind.__mro__[:-1]) and _is_of_program(kind)
+
+
+def _is_namespace(kind: type) -> bool:
+    place = kind.__module__, kind.__qualname__
+    return place in NAMESPACES and getattr(sys.modules.get(place[0]), place[1], None) is kind
 
 
 class _PlainClass:

@@ -1,4 +1,5 @@
 """Functions with known properties, each called four times; `pure_*` are pure."""
+import argparse
 import datetime
 import functools
 import itertools
@@ -8,6 +9,7 @@ import random
 import sys
 import threading
 import time
+import types
 import warnings
 from contextlib import suppress
 from time import perf_counter
@@ -19,6 +21,8 @@ from pyfuncdbg import tf
 
 SCALE, NAMES, CONFIG = 2.0, ('a', 'b'), {'bias': 0.5}
 COUNT, STEP, LAST, LOG = 0, 0, None, []
+ARGS = argparse.Namespace(scale=2.0, seed=0)
+SETTINGS = types.SimpleNamespace(rate=0.5, names=['a'], step=0)
 RNG = np.random.default_rng(5)
 NUMBERS = itertools.count()
 HANDLE = sys.stderr
@@ -267,6 +271,14 @@ def writes_only(x):
     return x + 1
 
 
+def pure_arguments(x):
+    return x * float(sys.argv[1]) * ARGS.scale
+
+
+def of_settings(x):
+    return x * SETTINGS.rate
+
+
 def of_step(x):
     return x + STEP
 
@@ -323,9 +335,12 @@ FUNCTIONS = (
     pure_cached, layer.pure_method, prints, prints_error, warns, logs, writes_input, alias, writes_and_returns, draws_numpy,
     draws_python, draws_global, draws_module, draws_closure, unseeded, system_entropy, of_time, of_month, of_duration,
     of_thread, of_thread_local, counts, counts_in_module, writes_log, writes_only, of_step, counter, default_list,
-    own_attribute, environment, error_state, of_iterator, of_handle, layer.own_generator, layer.counts, layer.counts_class)
+    own_attribute, environment, error_state, pure_arguments, of_settings, of_iterator, of_handle, layer.own_generator,
+    layer.counts, layer.counts_class)
 for step in range(4):
     STEP = step * 10
+    SETTINGS.rate, SETTINGS.step, ARGS.seed = step + 1.0, step, step
+    SETTINGS.names.append('b')
     for function in FUNCTIONS:
         call(function, np.array([0.5, 1.0, 1.5]) * (step + 1))
     call(pure_outputs, np.arange(3.0) - step, tf.float64, tf.int64)

@@ -33,6 +33,7 @@ PROPERTIES: dict[str, set[str]] = {
     'of_thread': {'depends on thread'}, 'of_thread_local': {'depends on thread'},
     'counts': {'writes a global', 'reads a global', 'depends on order'}, 'counts_in_module': {'writes a global'},
     'writes_log': {'writes a global'}, 'writes_only': {'writes a global'}, 'of_step': {'reads a global', 'depends on order'},
+    'of_settings': {'reads a global', 'depends on order'},
     'make_counter.<locals>.counter': {'writes its closure', 'depends on order'},
     'default_list': {'writes a default value', 'depends on order'}, 'own_attribute': {'writes an attribute'},
     'Layer.counts': {'writes its object', 'depends on order'}, 'Layer.counts_class': {'writes an attribute'},
@@ -52,7 +53,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('audit')
     shutil.copy(HERE / 'audit_program.py', folder / 'train.py')
     shutil.copy(HERE / 'audit_module.py', folder / 'audit_module.py')
-    done = python(folder, '-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', 'train.py')
+    done = python(folder, '-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', 'train.py', '2.5')
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -97,6 +98,7 @@ def finding(audit: dict[str, Any], label: str) -> dict[str, Any]:
     ('of_thread', 'depends on thread', 'threading.get_ident', ''),
     ('of_step', 'reads a global', 'global STEP', '0 | 30'),
     ('of_step', 'depends on order', 'global STEP', 'first [0] 0.5 | 30.5'),
+    ('of_settings', 'depends on order', 'global SETTINGS.rate', '1.0 | 4.0'),
     ('counts_in_module', 'writes a global', 'global audit_module.COUNTS', "['calls'] 0 before the call, 1"),
     ('make_counter.<locals>.counter', 'writes its closure', 'variable of the closure calls', '0 before the call, 1 after'),
     ('own_attribute', 'writes an attribute', 'own_attribute.last', 'nothing before the call'),
@@ -120,6 +122,13 @@ def test_findings_name_what_was_seen(audits: dict[str, dict[str, Any]], function
 def test_what_is_harmless_and_what_is_not_known_is_a_remark(audits: dict[str, dict[str, Any]], function: str,
                                                             remark: str) -> None:
     assert [text for text in audits[function]['remarks'] if remark in text], audits[function]['remarks']
+
+
+def test_of_an_object_only_what_the_code_names_is_told(audits: dict[str, dict[str, Any]]) -> None:
+    told = json.dumps([audits['of_settings'], audits['pure_arguments']])
+    assert 'global SETTINGS.rate' in told and 'reads global ARGS.scale = 2.0, the same at each call' in told
+    assert 'SETTINGS.step' not in told and 'SETTINGS.names' not in told
+    assert 'ARGS.seed differs between calls; its result does not depend on it' in told
 
 
 def test_one_site_is_drawn_verdict_first_and_calls_are_the_first_the_last_and_between(recorded: Path) -> None:
