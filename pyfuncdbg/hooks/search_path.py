@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from pyfuncdbg.hooks.program_arguments import program_arguments
+
 _LIBRARY = os.path.dirname(os.__file__)
 _ARCHIVE = f'python{sys.version_info[0]}{sys.version_info[1]}.zip'
 _original_path: list[str] = []
@@ -38,7 +40,8 @@ def is_standard(entry: str) -> bool:
 
 
 def _is_launcher() -> bool:
-    command = sys.argv[0] if getattr(sys, 'argv', None) else ''
+    words = program_arguments()
+    command = words[0] if words else ''
     if command == '-m':                         # so it is while the packages of the module are imported
-        return sys.orig_argv[len(sys.orig_argv) - len(sys.argv)].endswith('pyfuncdbg')
+        return sys.orig_argv[len(sys.orig_argv) - len(words)].endswith('pyfuncdbg')
     return os.path.basename(command) in ('pyfuncdbg', 'pyfuncdbg.exe')

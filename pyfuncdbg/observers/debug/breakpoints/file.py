@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.program_arguments import program_name
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.breakpoints.plain_fields import USUAL, fields_of
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
@@ -45,7 +45,7 @@ class FileReport:
 
 def beside_script() -> Path:
     """The path of the breakpoint file of the running program; it need not exist."""
-    script = sys.argv[0] if sys.argv and sys.argv[0] else ''
+    script = program_name()
     return Path(os.path.dirname(os.path.abspath(script)) if os.path.isfile(script) else '.', NAME)
 
 

@@ -19,6 +19,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.output import numpy_errstate
+from pyfuncdbg.hooks.program_arguments import program_arguments
 from pyfuncdbg.hooks.random_states import NumPyRandom, PythonRandom
 from pyfuncdbg.observers.debug.replay.program_modules import ProgramModules
 from pyfuncdbg.observers.debug.replay.recorded_values import MISSING, ValueMaker
@@ -144,15 +145,19 @@ class StateInForce:
 
     @contextlib.contextmanager
     def _arguments(self) -> Iterator[None]:
-        before, recorded = getattr(sys, 'argv', []), self._state.arguments
-        if recorded is None or recorded == tuple(before):           # at a stop of the program the list is its own
+        recorded = self._state.arguments
+        if recorded is None or list(recorded) == program_arguments():       # at a stop of the program the list is its own
             yield
             return
+        before = getattr(sys, 'argv', _ABSENT)
         sys.argv = list(recorded)
         try:
             yield
         finally:
-            sys.argv = before
+            if before is _ABSENT:
+                del sys.argv
+            else:
+                sys.argv = before
 
     @contextlib.contextmanager
     def _errstate(self) -> Iterator[None]:

@@ -10,7 +10,6 @@ import functools
 import os
 import platform
 import socket
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import msgpack
 
 from pyfuncdbg.errors import TraceError
+from pyfuncdbg.hooks.program_arguments import program_arguments
 from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.log import log_file, op_columns
 from pyfuncdbg.observers.record.log.blob_store import TENSOR_SHARE, BlobStore
@@ -428,6 +428,6 @@ class Journal:
 
 
 def _process_record(facts: dict[str, Any]) -> list[Any]:
-    argv = [str(arg)[:1000] for arg in sys.argv[:100]]
+    argv = [word[:1000] for word in program_arguments()[:100]]
     return [os.getpid(), os.getppid(), argv, platform.python_version(), socket.gethostname(), time.time(),
             time.perf_counter_ns(), facts]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.program_arguments import program_name
 
 if TYPE_CHECKING:
     import socket
@@ -29,7 +30,7 @@ def listen_in_program() -> None:
     """At import, when the environment asks for it: listen, if this is a program and not our own command line."""
     words = sys.orig_argv
     ours = any(first == '-m' and second == 'pyfuncdbg' for first, second in itertools.pairwise(words))
-    if not ours and os.path.basename(sys.argv[0] if sys.argv else '') != 'pyfuncdbg':
+    if not ours and os.path.basename(program_name()) != 'pyfuncdbg':
         listen()
 
 

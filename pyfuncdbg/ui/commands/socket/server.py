@@ -9,11 +9,11 @@ import contextlib
 import os
 import selectors
 import socket
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.hooks.program_arguments import program_arguments
 from pyfuncdbg.ui.commands.socket.clients import Client
 from pyfuncdbg.ui.commands.socket.protocol import VERSION, cancelled_id
 from pyfuncdbg.ui.commands.socket.rendezvous import peer_uid
@@ -180,7 +180,7 @@ class CommandServer:
 
     def _hello(self, client: Client) -> dict[str, Any]:
         stop = self._remote.summary() if self._remote is not None else None
-        return {'event': 'hello', 'protocol': VERSION, 'pid': os.getpid(), 'program': [str(word) for word in sys.argv],
+        return {'event': 'hello', 'protocol': VERSION, 'pid': os.getpid(), 'program': program_arguments(),
                 'client': client.number, 'waiting': self.waiting, 'stop': stop}
 
     def _dismiss(self, client: Client, selector: selectors.BaseSelector) -> None:

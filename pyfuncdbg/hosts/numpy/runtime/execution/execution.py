@@ -4,7 +4,6 @@ A Session makes one per run, eager code has one per thread. Kernels with `in_exe
 """
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
@@ -14,6 +13,7 @@ from pyfuncdbg.errors import DeadlineExceededError
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.output import numpy_errstate
+from pyfuncdbg.hooks.program_arguments import program_name
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, save_content
 
@@ -127,7 +127,7 @@ class _EagerThread(threading.local):
         """The execution, created at its first use: without eager code there is no eager run, and the first run is #1."""
         if name != 'execution':
             raise AttributeError(name)
-        script = notebook_cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
+        script = notebook_cell.label or program_name() or 'python'
         self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), kind='eager'), EAGER_RESOURCES,
                                    numpy_errstate.current_state())
         return self.execution
