@@ -12,7 +12,7 @@ from pyfuncdbg.distributed.liveness import SilentProcessError, in_time, while_al
 
 HANDLER = 'pyfuncdbg_task'
 """Name of the workers' handler."""
-FORM = 2
+FORM = 3
 """Of the messages; a worker answers those of its own form only."""
 _LONG = frozenset({'run', 'pull'})
 """Actions that wait for nodes: they may take any time."""

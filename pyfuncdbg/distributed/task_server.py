@@ -104,20 +104,21 @@ class TaskServer:
         return {}
 
     # ------------------------------------------------------------------ steps
-    async def _run(self, step: str, device: str, incarnation: str, **request: Any) -> dict[str, Any]:
+    async def _run(self, step: str, device: str, incarnation: str, timed: bool, **request: Any) -> dict[str, Any]:
         """Run a piece."""
         task = self._tasks.get(device)
         if task is None or task.incarnation != incarnation:
             return {'error': describe_error(restarted(device))}
         state = self._step(step, device)
         state.begun = True
-        work = asyncio.ensure_future(self._work(task, state, step, **request))
+        times: list[Any] | None = [] if timed else None
+        work = asyncio.ensure_future(self._work(task, state, step, times=times, **request))
         either: set[asyncio.Future[Any]] = {work, state.ended}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             work.cancel()
             return {'error': aborted()}
-        answer = work.result()
+        answer = {**work.result(), 'times': times}
         state.answered = True
         if 'error' in answer:
             state.end()
@@ -135,8 +136,8 @@ class TaskServer:
         return self._steps.setdefault((step, device), _Step())
 
     async def _work(self, task: Task, state: _Step, step: str, *, session: str, plan: int, piece: Any, drop: Sequence[int],
-                    values: Mapping[str, Any], timeout: float | None, peers: Mapping[str, Sequence[str]],
-                    number: int) -> dict[str, Any]:
+                    values: Mapping[str, Any], times: list[Any] | None, timeout: float | None,
+                    peers: Mapping[str, Sequence[str]], number: int) -> dict[str, Any]:
         """Run the stages of a piece, each when it has what it needs."""
         deadline = None if timeout is None else perf_counter_ns() + int(timeout * 1e9)
         pulls: dict[Arrival, asyncio.Future[Mapping[str, Any]]] = {}
@@ -149,7 +150,8 @@ class TaskServer:
                 for arrival in [arrival for arrival in pulls if arrival.before <= stage.level]:
                     received = await pulls.pop(arrival)
                     tensors.update(task.unpack_received(received))
-                tensors.update(await self._in_thread(prepared.run, stage, tensors, task.resources(session), deadline))
+                tensors.update(await self._in_thread(prepared.run, stage, tensors, task.resources(session), deadline,
+                                                     times))
                 for consumer, names in stage.sends:
                     state.offer(stage.level, consumer).set_result(serialized(task.pack_sent(tensors, names)))
             return {'results': serialized(task.pack_results(session, tensors, prepared.piece.results))}

@@ -392,6 +392,41 @@ def test_a_failing_node_raises_what_it_raises_in_one_process(target: str, name: 
     assert failure(target) == failure('')
 
 
+def test_step_stats_of_each_task(client: Any, session: Any) -> None:
+    with tf.device(PS):
+        v = v1.get_variable('v', initializer=1., use_resource=True)
+    with tf.device(SECOND):
+        slow = tf.numpy_function(slowly, [v], tf.float32, serialize=True, name='slow')
+        bad = tf.gather([slow], [7], name='bad')
+    read = slow.op.inputs[0].op.name
+    after = tf.negative(slow, name='after')
+    session.run(v.initializer)
+    metadata, now = v1.RunMetadata(), time.time()
+    traced = {'options': v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE), 'run_metadata': metadata}
+    assert session.run(after, **traced) == -1.
+    found = {device.device: list(device.node_stats) for device in metadata.step_stats.dev_stats}
+    ps, first, second = (f'/job:{task}/device:CPU:0' for task in (
+        'ps/replica:0/task:0', 'worker/replica:0/task:0', 'worker/replica:0/task:1'))
+    assert {device: [node.node_name for node in nodes] for device, nodes in found.items()} == {
+        ps: ['v', read], second: ['slow'], first: ['after']}
+    (one,), (last,) = found[second], found[first]
+    assert one.timeline_label == f'slow = PyFunc({read})' and one.all_end_rel_nanos >= 20_000_000
+    assert abs(one.all_start_nanos / 1e9 - now) < 60 and last.all_start_nanos >= one.all_start_nanos + one.all_end_rel_nanos
+    threads = client.run(lambda: os.listdir('/proc/self/task')) if os.path.exists('/proc/self/task') else {}
+    assert any(str(one.thread_id) in names for names in threads.values()) == bool(threads)
+    with pytest.raises(tf.errors.InvalidArgumentError):         # what has run is there after an error too
+        session.run(bad, **traced)
+    assert [node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats][-1] == 'bad/params'
+    session.run(after, run_metadata=metadata)
+    assert not metadata.step_stats.dev_stats
+
+
+def slowly(x: Any) -> Any:
+    """What it gets, after 20 ms."""
+    time.sleep(.02)
+    return x
+
+
 # ---------------------------------------------------------------- datasets
 def elements(session: Any, fetch: Any) -> list[Any]:
     """What the runs of a fetch give until the end of its dataset."""

@@ -1,8 +1,12 @@
-"""`RunMetadata.step_stats`: start, end and thread of each node of a run. Filled when the run is over."""
+"""`RunMetadata.step_stats`: start, end and thread of each node of a run. Filled when the run is over.
+
+Nodes on tasks of other processes are timed there, by the clock of their machine.
+"""
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +15,14 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
+    """An execution of a node: its start in ns since 1970, its duration in ns, and the native id of its thread. The device is
+    the task's that has timed it, '' in this process."""
+
     op: Operation
     started: int
-    ended: int
+    took: int
     thread: int
+    device: str = ''
 
 
 class StepTimes:
@@ -26,17 +34,25 @@ class StepTimes:
 
     def add(self, op: Operation, started: int, ended: int) -> None:
         """Add the execution of a node on this thread, in `perf_counter_ns`."""
-        self._ran.append(_Ran(op, started, ended, threading.get_native_id()))
+        self._ran.append(_Ran(op, self._epoch + started, ended - started, threading.get_native_id()))
+
+    def to_data(self, name_of: Callable[[Operation], str]) -> list[list[Any]]:
+        """The times as plain data, for the session: name of the node, start, duration, thread."""
+        return [[name_of(ran.op), ran.started, ran.took, ran.thread] for ran in self._ran]
+
+    def receive(self, data: Sequence[Sequence[Any]], op_of: Callable[[str], Operation], device: str) -> None:
+        """Add the times of `to_data` of a task."""
+        self._ran.extend(_Ran(op_of(name), started, took, thread, device) for name, started, took, thread in data)
 
     def write(self, metadata: Any, device: str) -> None:
         """Write the times to a RunMetadata; `device` is that of nodes without one."""
         metadata.Clear()
         devices: dict[str, Any] = {}
         for ran in sorted(self._ran, key=lambda ran: ran.started):
-            name = ran.op.device or device
+            name = ran.device or ran.op.device or device
             if name not in devices:
                 devices[name] = metadata.step_stats.dev_stats.add(device=name)
-            begin, took = self._epoch + ran.started, ran.ended - ran.started
+            begin, took = ran.started, ran.took
             inputs = ', '.join(t.name.removesuffix(':0') for t in ran.op.inputs)
             devices[name].node_stats.add(
                 node_name=ran.op.name, timeline_label=f'{ran.op.name} = {ran.op.type}({inputs})', thread_id=ran.thread,

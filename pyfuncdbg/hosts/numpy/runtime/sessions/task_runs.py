@@ -72,21 +72,28 @@ class TaskRuns:
         self.resources = TaskResources(connection.devices)
 
     def runner(self, plan: CompiledPlan, settings: RunSettings, timing: StepTimes | None) -> Runner:
-        """The runner of a plan. Its nodes are not timed.
+        """The runner of a plan. Its nodes are timed on their tasks.
 
         Raises:
             InvalidArgumentError, UnimplementedError: The plan cannot be cut.
         """
+        connection = self._connection
+
         def run(execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
             number, cut = self._cut(plan, values)
-            requests = self._requests(number, cut, values)
+            requests = self._requests(number, cut, values, timing is not None)
             timeout = None if settings.deadline is None else max(0.0, (settings.deadline - perf_counter_ns()) / 1e9)
-            answers = self._connection.run(requests, timeout) if requests else {}
+            answers = connection.run(requests, timeout) if requests else {}
             failures = [(task, answer['error']) for task, answer in answers.items() if 'error' in answer]
             with self._lock:
                 for task, answer in answers.items():
                     if 'results' in answer or answer['error']['node']:
                         self._sent.setdefault(task, set()).add(number)
+            if timing is not None:
+                for task, answer in answers.items():
+                    times = [entry for entry in answer.get('times') or () if entry[0] in cut.order]
+                    timing.receive(times, lambda name: plan.steps[cut.order[name]].op,
+                                   connection.devices.available[task].to_string())
             if failures:
                 self._raise(plan, cut, execution, failures)
             return self._results(plan, answers, values)
@@ -103,7 +110,7 @@ class TaskRuns:
             weakref.finalize(plan, self._dropped.append, entry[0])
         return entry
 
-    def _requests(self, number: int, cut: Cut, values: Sequence[Any]) -> dict[int, dict[str, Any]]:
+    def _requests(self, number: int, cut: Cut, values: Sequence[Any], timed: bool) -> dict[int, dict[str, Any]]:
         requests: dict[int, dict[str, Any]] = {}
         with self._lock:
             for task, piece in cut.pieces.items():
@@ -111,7 +118,7 @@ class TaskRuns:
                 dropped = [plan for plan in self._dropped if plan in sent]
                 sent.difference_update(dropped)
                 requests[task] = {
-                    'plan': number, 'piece': None if number in sent else piece.to_data(), 'drop': dropped,
+                    'plan': number, 'piece': None if number in sent else piece.to_data(), 'drop': dropped, 'timed': timed,
                     'values': {name: pack_tensor(values[place]) for name, place in cut.feeds[task]}}
         return requests
 

@@ -28,6 +28,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan, take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compile_plan
+from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
 from pyfuncdbg.hosts.numpy.runtime.sessions.session import RUN_SITE
 from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import Pools, RunSettings, SessionOptions
 from pyfuncdbg.hosts.numpy.runtime.tasks.piece_import import PieceImport, tensor_of
@@ -74,12 +75,16 @@ class PreparedPiece:
             finished.update(ops)
             self._plans[stage.level] = plan, RunForm()
 
+    def name_of(self, op: Operation) -> str:
+        """The name of a node in the session's graph."""
+        return self._names.get(op, op.name)
+
     def _tensor(self, name: str) -> Any:
         argument = self.piece.arguments.get(name)
         return tensor_of(self._ops, name) if argument is None else self._ops[argument].outputs[0]
 
-    def run(self, stage: Stage, values: Mapping[str, Any], resources: dict[Any, Any],
-            deadline: int | None) -> dict[str, Any]:
+    def run(self, stage: Stage, values: Mapping[str, Any], resources: dict[Any, Any], deadline: int | None,
+            times: list[Any] | None = None) -> dict[str, Any]:
         """Run one stage.
 
         Args:
@@ -87,6 +92,7 @@ class PreparedPiece:
             values: Tensors by name, its feeds among them.
             resources: Of the session on this task.
             deadline: Its end in `perf_counter_ns()`, None without limit.
+            times: Gets the data of `StepTimes.to_data`, None where nodes are not timed.
 
         Returns:
             Its outputs by name.
@@ -100,7 +106,8 @@ class PreparedPiece:
         before = numpy_errstate.current_state()
         execution = Execution(run, resources, before)
         run.control, run.form = execution, form
-        runner = self._pools.runner(plan, RunSettings(deadline), None)
+        timing = None if times is None else StepTimes()
+        runner = self._pools.runner(plan, RunSettings(deadline), timing)
         numpy_errstate.state.set(numpy_errstate.IGNORE)
         failed: list[Operation] = []
 
@@ -117,10 +124,12 @@ class PreparedPiece:
         except BaseException as error:          # of any kind: the session raises it
             step = execution.failed or plan.failed_step(error)
             op = failed[0] if failed else None if step is None else step.op
-            raise NodeError('' if op is None else self._names.get(op, op.name)) from error
+            raise NodeError('' if op is None else self.name_of(op)) from error
         finally:
             run.control = None
             numpy_errstate.state.set(before)
+            if times is not None and timing is not None:
+                times.extend(timing.to_data(self.name_of))
         return dict(zip(stage.outputs, results, strict=True))
 
 
