@@ -15,8 +15,15 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """An execution of a node: its start in ns since 1970, its duration in ns, and the native id of its thread. The device is
-    the task's that has timed it, '' in this process."""
+    """An execution of a node.
+
+    Attributes:
+        op: The node.
+        started: In ns since 1970, by the clock of the machine that has run it.
+        took: Duration in ns.
+        thread: Native id.
+        device: Of the task that has timed it, '' in this process.
+    """
 
     op: Operation
     started: int
