@@ -8,11 +8,15 @@ from typing import Any
 
 from pyfuncdbg.distributed.liveness import SilentProcessError, in_time
 from pyfuncdbg.distributed.task_request import TaskGoneError, ask_task
+from pyfuncdbg.distributed.worker_jobs import versions
 from pyfuncdbg.errors import UnavailableError, nearest
+from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2
 
 CLUSTER = 'pyfuncdbg cluster'
 """Metadata of the scheduler: the cluster whose tasks the workers are, for clients in other processes."""
+_told: set[str] = set()
+"""Lines about versions that were said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,16 @@ def places_of(names: Mapping[str, Mapping[str, str]]) -> list[str]:
     return [place for tasks in names.values() for place in tasks.values()]
 
 
+def _tell_versions(task: str, there: Any) -> None:
+    """Say once what a task has other versions of: its results may be others."""
+    if isinstance(there, dict) and (unlike := [f'{name} {there[name]!s:.40}, and this process {version}' for name, version
+                                               in versions().items() if there.get(name, version) != version]):
+        line = f'task {task} has {"; ".join(unlike)}'
+        if line not in _told:
+            _told.add(line)
+            say(line)
+
+
 async def find_peers(client: Any, names: Mapping[str, Mapping[str, str]]) -> list[Peer]:
     """The tasks of a cluster, ready for sessions.
 
@@ -122,5 +136,6 @@ async def find_peers(client: Any, names: Mapping[str, Mapping[str, str]]) -> lis
                 answer = await ask_device(client, peer, 'open', {})
             except TaskGoneError as error:
                 raise gone(peer, error) from error
+            _tell_versions(device.to_string(), answer.get('versions'))
             peers.append(replace(peer, incarnation=answer['incarnation'], space=answer['space']))
     return peers

@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.distributed.task_request import FORM, TaskGoneError, ask_task, serialized
+from pyfuncdbg.distributed.worker_jobs import versions
 from pyfuncdbg.errors import AbortedError, UnavailableError
 from pyfuncdbg.hosts.numpy.graph.device import parse_device
 from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import Arrival, address_space, piece_of
@@ -89,7 +90,7 @@ class TaskServer:
         if device not in self._tasks:
             # The functions that a program stores in its nodes are loaded: it can have any worker of its cluster run code.
             self._tasks[device] = Task(parse_device(device), trust=True)
-        return {'incarnation': self._tasks[device].incarnation, 'space': address_space()}
+        return {'incarnation': self._tasks[device].incarnation, 'space': address_space(), 'versions': versions()}
 
     async def _close(self, device: str, session: str) -> dict[str, Any]:
         """A session has ended."""

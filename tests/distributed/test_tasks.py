@@ -17,6 +17,7 @@ from hypothesis import given, settings, strategies as st
 
 import pyfuncdbg
 import pyfuncdbg.tf as tf
+from pyfuncdbg.distributed import task_server
 
 # The folder of these tests would do as `distributed` itself.
 pytest.importorskip('distributed.client', reason="needs distributed: pip install '.[test]'")
@@ -677,12 +678,15 @@ def test_no_such_task(client: Any, target: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which('openssl') is None, reason='openssl makes the certificate')
-def test_the_security_settings_of_the_client(client: Any, tmp_path: Path) -> None:
+def test_the_security_settings_of_the_client_and_other_versions_of_a_task(
+        client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     from distributed import Client, LocalCluster, Security
     subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', tmp_path / 'key.pem', '-out',
                     tmp_path / 'cert.pem', '-days', '2', '-subj', '/CN=localhost'], check=True, capture_output=True)
     files = {f'tls_{role}_{kind}': str(tmp_path / f'{kind}.pem') for role in ('client', 'worker', 'scheduler')
              for kind in ('cert', 'key')}
+    other = {**task_server.versions(), 'NumPy': '1.0\x1b', 'pyfuncdbg': '9.9'}
+    monkeypatch.setattr(task_server, 'versions', lambda: other)
     security = Security(require_encryption=True, tls_ca_file=str(tmp_path / 'cert.pem'), **files)
     with LocalCluster(n_workers=2, processes=False, dashboard_address=':0', security=security, protocol='tls') as cluster, \
             Client(cluster, security=security), v1.Graph().as_default():
@@ -692,3 +696,8 @@ def test_the_security_settings_of_the_client(client: Any, tmp_path: Path) -> Non
             y = v1.py_func(lambda value: value + 1, [x], tf.float32)        # the tasks are in this process
         with v1.Session(target) as session:
             assert session.run(y * 2., {x: 3.}) == 8.
+        with v1.Session(target) as session:
+            assert session.run(y * 2., {x: 3.}) == 8.
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith('pyfuncdbg: ')]
+    assert said == [f'pyfuncdbg: task /job:worker/replica:0/task:{task}/device:CPU:0 has pyfuncdbg 9.9, and this process '
+                    f'{pyfuncdbg.__version__}; NumPy 1.0\\x1b, and this process {np.__version__}' for task in (0, 1)]
