@@ -14,7 +14,8 @@ from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.observers.debug.stops.stop import FORWARD, Stop, Verb
+from pyfuncdbg.observers.debug.inspecting.stack import in_copied_frames
+from pyfuncdbg.observers.debug.stops.stop import FORWARD, STEPS, Stop, Verb
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 
@@ -65,12 +66,26 @@ def refuse_after_death(stop: Stop, verb: Verb) -> None:
         raise CommandError(f'{verb!r} is not possible: the call that raised is over. "quit" leaves.')
 
 
+def refuse_in_copies(stop: Stop, verb: Verb) -> None:
+    """Refuse to go to another line of frames that are copies: the function runs as compiled code.
+
+    Raises:
+        CommandError: It is such a stop.
+    """
+    if in_copied_frames(stop):
+        raise CommandError(f'{verb!r} is not possible: these frames are copies, with the values that the compiled program '
+                           "has here, and compiled code has no next line. 'node' goes on to the next call, 'cont' to the "
+                           "next stop; 'up' and 'down' go through the frames.")
+
+
 def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -> ResumeReport:
     """Decide the context's stop.
 
     Raises:
-        CommandError: What raised is over, and only leaving is possible.
+        CommandError: What raised is over, and only leaving is possible; or there is no line to go to.
     """
+    if verb in STEPS:
+        refuse_in_copies(stop_of(context), verb)
     if verb not in ('cont', 'quit', 'abort'):
         refuse_after_death(stop_of(context), verb)
     stop_of(context).decide(verb, argument, times)

@@ -18,7 +18,15 @@ from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.observers.debug.stops.stop import UserFrame
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.resume import ResumeReport, draw_resumed, refuse_after_death, resume, resume_command, stop_of
+from pyfuncdbg.ui.commands.resume import (
+    ResumeReport,
+    draw_resumed,
+    refuse_after_death,
+    refuse_in_copies,
+    resume,
+    resume_command,
+    stop_of,
+)
 from pyfuncdbg.ui.views.calls.stack import row_view
 
 
@@ -40,6 +48,7 @@ def _jump(context: Context, args: argparse.Namespace) -> StackRow | None:
     stop = stop_of(context)
     frame = stop.frame
     refuse_after_death(stop, 'jump')
+    refuse_in_copies(stop, 'jump')
     if not stop.jumpable or frame is None:
         raise CommandError(f"jump: needs a thread at a line of Python, and this one is at '{stop.phase}'")
     if selected_frame(stop) is not frame:

@@ -57,6 +57,16 @@ def test_a_breakpoint_in_a_traced_function_has_its_variables(tmp_path: Path) -> 
         'w', 'x', 'h', 'w (up 1)', 'x (up 1)', 'y (up 1)']
 
 
+def test_copies_of_frames_have_no_next_line(tmp_path: Path) -> None:
+    """The function runs as compiled code: to stop at its end and show what the copy returns would be an invention."""
+    done, _ = record(tmp_path, PROGRAMS / 'breakpoint.py', '--ui', 'prompt', typed='n\ns\nr\nuntil 8\nj 8\nu\nn\nc\n')
+    out = done.stderr
+    assert out.count('these frames are copies') == 6, out
+    assert out.count('STOPPED') == 1 and 'returning' not in out
+    assert 'u, d the frames \u00b7 node to the next call \u00b7 c continue' in out and 'n next line' not in out
+    assert 'debug_breakpoint  breakpoint.py:7\n' in out and done.stdout == '5.89007\n'       # its row in the report
+
+
 DEVICES = """
 import os
 os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'

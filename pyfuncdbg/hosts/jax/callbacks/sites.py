@@ -21,6 +21,7 @@ from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
 from pyfuncdbg.hosts.jax.runs.collective_limit import CollectiveLimit
 
 _TRAITS = Traits(wraps_python=True)
+_BREAKPOINT_TRAITS = _TRAITS._replace(copied_frames=True)
 OP_TYPES = ('pure_callback', 'io_callback', 'debug_callback', 'custom_vjp', 'custom_vjp_fwd', 'custom_vjp_bwd', 'custom_jvp',
             'custom_jvp_rule')
 STEP = 'token'
@@ -110,7 +111,8 @@ class CallbackSites:
             attrs['_arguments'] = layout
         site = CallSite(name, op_type, 'python', self._host, function=function, stack=stack, outputs=(f'{name}:0',),
                         inputs=_input_names(tensors, layout.names if layout is not None else parameters(function)),
-                        attrs=attrs, same_as=earlier, traits=_TRAITS)
+                        attrs=attrs, same_as=earlier,
+                        traits=_BREAKPOINT_TRAITS if op_type == 'debug_breakpoint' else _TRAITS)
         self._by_place.setdefault(place, site)
         return site
 

@@ -32,7 +32,7 @@ from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
 from pyfuncdbg.observers.debug.inspecting.remote_error import RemoteCall
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, context, function_head, line_of, lines_around
-from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, stack_of
+from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, in_copied_frames, site_inside, stack_of
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Phase, Stop
 from pyfuncdbg.observers.debug.value import Value, describe_value
@@ -87,6 +87,7 @@ class StopCard:
         unlocated: Why it is not known where the node was created, '' mostly.
         enters: Whether `step` goes into the call or node from here: into its Python function, or the graph that it runs.
         repeatable: Whether `retry` can make the call again.
+        steppable: Whether a next line can be gone to.
         remote: The call of another process that has raised the error; None if it was raised in this one.
         inputs: After a call, its inputs, as far as the card has room; `more_inputs` further ones are not shown.
     """
@@ -123,6 +124,7 @@ class StopCard:
     created_text: str = ''
     enters: bool = False
     repeatable: bool = True
+    steppable: bool = True
     remote: RemoteCall | None = None
 
 
@@ -136,7 +138,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
     call, run = stop.call, stop.run
     frame = stop.frame if stop.phase in PYTHON else _innermost(stop) if stop.error is not None else None
     entry = stack_of(stop)[-1] if stack_of(stop) else None
-    site = call.site if call is not None else entry.site if isinstance(entry, NodeEntry) else _site_of(stop)
+    site = call.site if call is not None else entry.site if isinstance(entry, NodeEntry) else site_inside(stop)
     position, nodes = _position(stop, site)
     what, values = _values(stop, frame, entry)
     shown_values = values[:NAMES]
@@ -165,7 +167,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         line_of(created.filename, created.line) if created is not None else '',
         stop.phase in ('before', 'node') and site is not None and (
             code_of(site.function) is not None or site.can_be_entered),
-        site is None or not site.traits.seen_afterwards)
+        site is None or not site.traits.seen_afterwards, not in_copied_frames(stop))
 
 
 def _innermost(stop: Stop) -> FrameType | None:
@@ -180,11 +182,6 @@ def _innermost(stop: Stop) -> FrameType | None:
 
 def _line(stop: Stop, frame: FrameType) -> int:
     return next((entry.line for entry in reversed(stop.frames) if entry.frame is frame), frame_line(frame))
-
-
-def _site_of(stop: Stop) -> CallSite | None:
-    nodes = [entry for entry in stack_of(stop) if isinstance(entry, NodeEntry) and not entry.waits]
-    return nodes[-1].site if nodes else None
 
 
 def _position(stop: Stop, site: CallSite | None) -> tuple[int, int]:

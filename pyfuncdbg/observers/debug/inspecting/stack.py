@@ -71,6 +71,18 @@ def stack_of(stop: Stop) -> tuple[Entry, ...]:
     return stop.stack
 
 
+def site_inside(stop: Stop) -> CallSite | None:
+    """The innermost node that runs or is next; None outside of any."""
+    nodes = [entry for entry in stack_of(stop) if isinstance(entry, NodeEntry) and not entry.waits]
+    return nodes[-1].site if nodes else None
+
+
+def in_copied_frames(stop: Stop) -> bool:
+    """Whether its frames are copies, with values, of those of a function that has no lines to step through."""
+    site = site_inside(stop) if stop.phase in PYTHON else None
+    return site is not None and site.traits.copied_frames
+
+
 def selected_index(stop: Stop) -> int:
     """Index in the stack of the selected entry."""
     stack = stack_of(stop)

@@ -61,6 +61,8 @@ def keys(card: StopCard) -> Sequence[str]:
     words = _KEYS.get(card.phase, ())
     if card.phase in ('before', 'node') and not card.enters:
         words = words[1:]
+    if not card.steppable:
+        words = ('u, d the frames', 'node to the next call')
     if not card.repeatable:
         words = [word for word in words if word != _RETRY]
     if card.phase == 'node' and not card.node:

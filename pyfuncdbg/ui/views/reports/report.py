@@ -24,7 +24,7 @@ from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.numerics.origin import headline, kind_of, origin_view
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.reports.info import damage_lines, kept_line, op_cost, pauses_line, run_counts, run_numbers
-from pyfuncdbg.ui.views.sources.source import place
+from pyfuncdbg.ui.views.sources.source import site_place
 from pyfuncdbg.ui.views.units import count, seconds, size, with_retries
 
 SITES = 12
@@ -304,7 +304,7 @@ def _failed(failure: FailureGroup, summary: TraceSummary) -> list[Part]:
 
 def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
     listed_uses, labels = uses[:SITES], labels_by_site(use.site for use in uses)
-    functions = [Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line),
+    functions = [Text.assemble(label(use.site.function or use.site.op_type, limit=60), '  ', site_place(use.site),
                                creation_note(labels.get((use.site.process, use.site.id)))) for use in listed_uses]
     table = fitted_table([
         Column('site', [label(use.site.name, limit=40) for use in listed_uses], 0, least=16),
