@@ -1,6 +1,7 @@
 """Form of nested arguments: how the inputs of a call make up the arguments of its function. Plain data, for traces."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -111,6 +112,22 @@ class ArgumentForm:
         """The kind of each input, one of `INPUTS`."""
         found = sorted((part.content, part.kind) for top in self._parts() for part in _input_parts(top))
         return [kind for _, kind in found]
+
+    def expressions(self, parameters: Sequence[str]) -> list[str]:
+        """Name the inputs by the parameters that they are passed in.
+
+        Args:
+            parameters: Names of the positional parameters.
+
+        Returns:
+            Of each input an expression, such as "samples[1]['x']"; '' where no parameter takes it.
+        """
+        found: dict[int, str] = {}
+        for i, part in enumerate(self.positional):
+            _name_inputs(part, parameters[i] if i < len(parameters) else '', found)
+        for name, part in self.keywords:
+            _name_inputs(part, name, found)
+        return [found[place] for place in sorted(found)]
 
     @property
     def inputs(self) -> int:
@@ -262,6 +279,15 @@ def _input_parts(part: Part) -> Iterator[Part]:
         yield part
     for one in _elements(part):
         yield from _input_parts(one)
+
+
+def _name_inputs(part: Part, name: str, found: dict[int, str]) -> None:
+    if part.kind in INPUTS:
+        found[part.content] = name
+        return
+    keys = [key for key, _ in part.content] if part.kind == 'dict' else itertools.count()
+    for key, one in zip(keys, _elements(part), strict=False):
+        _name_inputs(one, f'{name}[{key!r}]' if name else '', found)
 
 
 def _inputs(part: Part) -> int:

@@ -54,6 +54,34 @@ def test_each_item_and_batch_is_a_call_at_the_line_that_takes_it(torch: Any, see
     assert list(seen.calls[4].site.inputs) == ['samples[0][0]', 'samples[0][1]']
 
 
+def test_values_within_samples_and_batches_are_outputs(torch: Any, loader: Callable[..., Any], tmp_path: Path) -> None:
+    sample = {'x': torch.tensor([1.0, float('nan')]), 'more': [(torch.tensor(2), None)], 'tokens': [5, 6], 'id': 7}
+    many = {'x': [torch.tensor(i) for i in range(100)]}
+    batches = []
+    with pyfuncdbg.attach('torch'), Recorder(tmp_path / 'a.pfd'):
+        batches += loader([sample], batch_size=None, collate_fn=lambda sample: sample)
+        batches += loader([[many, sample]], batch_size=1, collate_fn=lambda samples: [samples[0]])
+    assert batches[0] is sample                         # untouched, with its own containers
+    assert batches[1][0][0] is many
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        first, same, item, batch = trace.calls()
+        for call in first, same:
+            assert [value.dtype for value in call.outputs] == ['float32', 'int64', 'object', 'object', 'int64']
+            assert [value.absent for value in call.outputs] == [False, False, True, False, False]
+        assert [first.outputs[0].stats.nan, first.outputs[4].to_numpy().tolist()] == [1, 7]
+        assert [len(item.outputs), len(batch.outputs)] == [2, 1]        # more than 64 values: the elements of the list
+
+
+def test_a_changed_value_within_a_sample_is_given_on_in_its_containers(torch: Any, seen: Seen,
+                                                                       loader: Callable[..., Any]) -> None:
+    seen.change = lambda call, proceed: [*list(proceed())[:-1], torch.tensor(9)]
+    samples = {'x': torch.tensor(1), 'more': [(torch.tensor(2),)]}, [torch.tensor(1)], (torch.tensor(1), 2)
+    first, second, third = loader(samples, batch_size=None, collate_fn=lambda sample: sample)
+    assert first == {'x': 1, 'more': [(9,)]}
+    assert second == [9]
+    assert third == (1, 9)
+
+
 def test_a_batch_of_very_many_values_is_one_input(torch: Any, seen: Seen, loader: Callable[..., Any]) -> None:
     list(loader([(i, i) for i in range(600)], batch_size=600, collate_fn=lambda samples: len(samples)))
     assert len(seen.calls[-1].inputs) == 1

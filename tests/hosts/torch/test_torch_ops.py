@@ -41,6 +41,7 @@ def test_an_op_from_before_the_attachment(torch: Any, doubled: Any, seen: Seen) 
     y.sum().backward()
     assert [(call.site.name, call.site.op_type) for call in seen.calls] == [
         ('doubled', 'tested::doubled'), ('doubled.backward', 'tested::doubled.backward')]
+    assert [value.tolist() for value in seen.inputs[1]] == [[1, 1]]     # without its ctx
     assert seen.outputs[0][0].tolist() == [2.0, 2.0]
     assert seen.calls[0].site.stack[-1].function == 'test_an_op_from_before_the_attachment'
     assert x.grad.tolist() == [2.0, 2.0]

@@ -75,8 +75,7 @@ def test_every_kind_of_argument_is_made_again(record: Record, tmp_path: Path) ->
         number = [call.number for call in calls if call.label == label][which]
         replayed = run_command('show', str(trace.folder), 'replay', number, '--json', cwd=tmp_path)
         answer = json.loads(replayed.stdout)
-        # What a loader makes of an index has a dict in it: not kept, and not said to be the same.
-        assert answer['verdict'] == ('same' if 'getitem' not in label else 'not known'), replayed.stdout + replayed.stderr
+        assert answer['verdict'] == 'same', replayed.stdout + replayed.stderr
         words = 'export', 'pytest', number, '-o', f'test_{index}.py'
         exported = run_command('show', str(trace.folder), *words, cwd=tmp_path)
         assert exported.returncode == 0, exported.stderr

@@ -91,6 +91,17 @@ def test_card_of_a_gradient_call(draw):
     assert '#1 of process 2' in text
 
 
+def test_inputs_out_of_containers_are_named_by_the_parameters_that_have_them():
+    call = next(call for call in CALLS if len(call.inputs) == 1)
+    form = [[['input', 0], ['dict', [['k', ['list', [['input', 1], ['constant', None], ['number', 2]]]]]], ['dict', []],
+             ['number', 3]], [['flag', ['tuple', [['number', 4]]]]]]
+    site = replace(call.site, source='def scale(self, x, options, rest, flag=()):\n    return x',
+                   attrs={**call.site.attrs, 'argument_form': form})
+    titles = input_titles(replace(call, inputs=call.inputs * 5, site=site))
+    assert titles == ['in 0 self', "in 1 x['k'][0]", "in 2 x['k'][2]", 'in 3 rest', 'in 4 flag[0]']
+    assert input_titles(replace(call, site=site)) == ['in 0 x']         # a damaged form names nothing
+
+
 @pytest.mark.parametrize(('source', 'title'), [
     ('def scale(self, x):\n    return x', 'in 0 x'), ('def scale(cls, x, by=None):\n    return x', 'in 0 x'),
     ('def scale(self):\n    return self', 'in 0 self')])

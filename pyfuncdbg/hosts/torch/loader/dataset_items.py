@@ -13,10 +13,10 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.patched_code import name_of
 from pyfuncdbg.hooks.transparent_frames import transparent
-from pyfuncdbg.hosts.interception.result_list import output_list
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.loader.loader_function import COLLATE, ITEM, LoaderFunction
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
+from pyfuncdbg.hosts.torch.python_calls.nested_results import unfold
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.python_calls.watched_function import WatchedFunction, program_function
 
@@ -157,4 +157,4 @@ def _same(one: object, other: object) -> bool:
 def _call_again(function: Callable[..., Any], layout: NestedArguments | None, inputs: list[Any]) -> Sequence[Any]:
     """Call a function past all hooks."""
     positional, keywords = layout.arguments(inputs) if layout is not None else (inputs, {})
-    return output_list(function(*positional, **keywords))
+    return unfold(function(*positional, **keywords))

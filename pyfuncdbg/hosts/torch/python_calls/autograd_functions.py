@@ -17,6 +17,7 @@ from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction, is_program_function
 from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
+from pyfuncdbg.hosts.torch.python_calls.nested_results import unfold
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -89,8 +90,7 @@ class AutogradFunctions:
         tensors = [self._host.tensor_like(value) for value in inputs]
         positional, keywords = layout.arguments(tensors) if layout is not None else (tensors, {})
         with self._parts.torch.no_grad():
-            result = self._apply.__get__(None, cls)(*positional, **keywords)
-        return list(result) if isinstance(result, (list, tuple)) else [result]
+            return unfold(self._apply.__get__(None, cls)(*positional, **keywords))
 
 
 def _node_of(result: Any, kind: type) -> Any:

@@ -33,6 +33,7 @@ class CalledFunction:
 
     Attributes:
         name, op_type: Of its sites.
+        takes_context: Whether its first argument, `ctx`, is no input of a call.
         function: Of its sites: the program's own; without its `ctx` where PyTorch passes one.
         replacement: The function that a debugger has put in its place; None if it has not.
     """
@@ -44,6 +45,7 @@ class CalledFunction:
         self.name = name
         self.op_type = op_type
         self.function = without_context(function) if takes_context else function
+        self.takes_context = takes_context
         self.replacement: Any = None
         self._code = function
         self._host = host

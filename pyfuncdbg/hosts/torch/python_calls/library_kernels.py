@@ -14,6 +14,7 @@ from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
 from pyfuncdbg.hosts.torch.python_calls.custom_ops import mark_kernel_wrappers
 from pyfuncdbg.hosts.torch.python_calls.gradient_links import GradientLinks
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
+from pyfuncdbg.hosts.torch.python_calls.nested_results import unfold
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.python_calls.watched_function import WatchedFunction, program_function, watched_kernel
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
@@ -65,5 +66,4 @@ class LibraryKernels:
         tensors = [self._host.tensor_like(value) for value in inputs]
         positional, keywords = layout.arguments(tensors) if layout is not None else (tensors, {})
         with self._parts.torch.no_grad():
-            result = kernel(*positional, **keywords)
-        return list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
+            return unfold(kernel(*positional, **keywords))

@@ -16,10 +16,11 @@ from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.native_thread import native_thread
 from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hooks.watched_call import make_call
-from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
+from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.interception.watched_calls import describe_by_inputs
 from pyfuncdbg.hosts.torch.python_calls.called_function import CalledFunction
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments, flatten, form_of_values
+from pyfuncdbg.hosts.torch.python_calls.nested_results import fold, unfold
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
@@ -123,14 +124,15 @@ class PythonCalls:
             result = _make_watched(site, run, inputs, watcher, number, original, args)
             if number.call:
                 if note is not None:
-                    note(number.call, site, result)
-                return result
+                    note(number.call, site, result.raw)
+                return result.raw
         function = original if layout is None else partial(_call_nested, original, layout, args, kwargs, tuple(inputs))
-        caller = partial(_call, function) if note is None else partial(_call_noted, function, site, note)
+        returned: list[Any] = []
+        caller = partial(_call, function, returned) if note is None else partial(_call_noted, function, returned, site, note)
         outputs = invoke(site, caller, run, inputs)
         if type(outputs) is EarlyEnd:
             raise outputs.error
-        return outputs.raw if type(outputs) is ResultList else _as_result(outputs)
+        return outputs.raw if type(outputs) is ResultList else fold(outputs, returned[-1] if returned else None)
 
 
 class CallNumber:
@@ -143,11 +145,16 @@ class CallNumber:
 
 @transparent
 @mark_call_frame(describe_by_inputs('inputs'))
-@mark_function_caller
 def _make_watched(site: CallSite, run: Run, inputs: list[Any], watcher: Watcher, number: CallNumber,
                   original: Callable[..., Any], args: Sequence[Any]) -> Any:
     """Make a call that a recorder alone watches: half of what `invoke` takes. Nothing has happened if it has no number."""
-    return make_call(site, run, inputs, native_thread(), watcher, number, original, args)
+    return make_call(site, run, inputs, native_thread(), watcher, number, _call_unfolded, (original, *args))
+
+
+@transparent
+@mark_function_caller
+def _call_unfolded(original: Callable[..., Any], *args: Any) -> ResultList:
+    return unfold(original(*args))
 
 
 class EarlyEnd(list[Any]):
@@ -166,19 +173,21 @@ class EarlyEnd(list[Any]):
 
 @transparent
 @mark_function_caller
-def _call(function: Callable[..., Any], *inputs: Any) -> Sequence[Any]:
+def _call(function: Callable[..., Any], returned: list[Any], *inputs: Any) -> Sequence[Any]:
     try:
         result = function(*inputs)
     except Exception as error:                  # the program's own, or an end that is none
         if _ends_early(function, error):
             return EarlyEnd(error)
         raise
-    return output_list(result)
+    returned[:] = result,
+    return unfold(result)
 
 
 @transparent
 @mark_function_caller
-def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *inputs: Any) -> Sequence[Any]:
+def _call_noted(function: Callable[..., Any], returned: list[Any], site: CallSite, note: NoteCall,
+                *inputs: Any) -> Sequence[Any]:
     try:
         result = function(*inputs)
     except Exception as error:                  # the program's own, or an end that is none
@@ -186,7 +195,8 @@ def _call_noted(function: Callable[..., Any], site: CallSite, note: NoteCall, *i
             return EarlyEnd(error)
         raise
     note(current_call(site), site, result)
-    return output_list(result)
+    returned[:] = result,
+    return unfold(result)
 
 
 @transparent
@@ -213,8 +223,3 @@ def is_recomputing(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def _as_result(outputs: Sequence[Any]) -> Any:
-    """The result that outputs of a hook make up: one alone, none, or a tuple."""
-    return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None

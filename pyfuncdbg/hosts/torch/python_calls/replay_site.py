@@ -7,6 +7,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.python_calls.called_function import BACKWARD
+from pyfuncdbg.hosts.torch.python_calls.nested_results import unfold
 from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 
@@ -20,7 +21,6 @@ def install_replay(parts: TorchParts, host: TorchHost) -> None:
         def again(inputs: list[Any]) -> Sequence[Any]:
             tensors = [host.tensor_like(value) for value in inputs]
             with parts.torch.no_grad():
-                result = function(*tensors)
-            return list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
+                return unfold(function(*tensors))
         return CallSite(op_type, op_type, 'python', host, function=function, attrs={'_call': again})
     host.replay_site = replay_site

@@ -41,8 +41,11 @@ class WatchedFunction:
         # First: `torch.compile`, which traces hooks, takes the answer for a constant, and sees nothing of what follows.
         if self._is_compiling() or not self._calls.watched:
             return self.original(*args, **kwargs)
+        function = self.called.replacement or self.original
+        if args and self.called.takes_context:
+            function, args = functools.partial(function, args[0]), args[1:]
         try:
-            result = self._calls.make(self.called, self.called.replacement or self.original, args, kwargs, self._note)
+            result = self._calls.make(self.called, function, args, kwargs, self._note)
         except BaseException as error:
             error.__traceback__ = without_own_frames(error.__traceback__)
             raise

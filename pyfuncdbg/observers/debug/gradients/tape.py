@@ -188,7 +188,8 @@ def tape_of(trace: Trace, run: int | None = None, tell: Tell | None = None) -> T
         raise CommandError('no gradients were recorded: none were computed during the recording')
     if run is not None and not any(run == known for _, known in counts):
         trace.run(run)                              # raises an error that lists the runs
-        which = ', '.join(f'#{number}' for _, number in list(counts)[-8:])
+        earlier = f'{len(counts) - 8:,} earlier, ' if len(counts) > 8 else ''
+        which = earlier + ', '.join(f'#{number}' for _, number in list(counts)[-8:])
         raise CommandError(f'run #{run} has no gradients' + (f'; these have: {which}' if which else '; no run has'))
     reported_runs = {(step.process, step.run) for step in all_steps if is_source(step)}
     run_key = ([key for key in outer if key in reported_runs] or outer)[-1] if run is None else next(

@@ -21,8 +21,9 @@ from pyfuncdbg.ui.commands.exports.recorded_value import FUNCTIONS
 from pyfuncdbg.ui.commands.exports.reduction_process import reduce_inputs
 from pyfuncdbg.ui.commands.exports.value_archive import STRINGS, ValueForm
 
-RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'functools', 'generator', 'importlib', 'made', 'message',
-            'ml_dtypes', 'name_of', 'np', 'pytest', 'raised', 'random', 're', 'result', 'runpy', 'strings', 'sys', 'tf')
+RESERVED = ('Path', 'VALUES', 'builtins', 'call', 'check', 'functools', 'generator', 'importlib', 'leaves', 'made',
+            'message', 'ml_dtypes', 'name_of', 'np', 'pytest', 'raised', 'random', 're', 'result', 'runpy', 'strings',
+            'sys', 'tf')
 """Names that the file uses itself."""
 _NUMPY = 'import numpy as np'
 _LONGEST = 16 << 10
@@ -32,7 +33,7 @@ _CHECK = '''def check(result, expected, rtol=0{cast}):
     """Compare type, shape and values bit for bit, where NaN equals NaN. `rtol=1e-6` lets values differ by rounding."""
     several = isinstance(result, (list, tuple)) and len(result) == len(expected)
     results = result if several else [] if result is None and not expected else [result]
-    assert len(results) == len(expected)
+{nested}    assert len(results) == len(expected)
     for actual, wanted in zip(results, expected):
 {special}        actual = {array}
         assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape)
@@ -47,6 +48,17 @@ _CHECK = '''def check(result, expected, rtol=0{cast}):
 _ARRAY = "np.asarray(actual, None if hasattr(actual, 'dtype') else wanted.dtype)"
 _OF_TENSOR = ("actual.numpy() if hasattr(actual, 'numpy') else np.asarray(\n"
               "            actual, wanted.dtype if cast or not hasattr(actual, 'dtype') else None)")
+_NESTED = '''    values = list(leaves(result)) if isinstance(result, (list, tuple, dict)) else []
+    if len(values) == len(expected):
+        results = values
+'''
+_LEAVES = '''def leaves(result):
+    """The values in nested containers; a list of numbers or texts within one is one value."""
+    for value in result.values() if isinstance(result, dict) else result:
+        plain = type(value) in (list, tuple) and value and all(
+            type(one) in (int, float, bool, complex, str, bytes) for one in value)
+        yield from leaves(value) if type(value) in (list, tuple, dict) and not plain else [value]
+'''
 _NOTHING = '''        if wanted is None:
             assert actual is None
             continue
@@ -233,6 +245,8 @@ def _support(groups: dict[CaseShape, list[RecordedCase]]) -> list[str]:
         special = (_NOTHING * (None in expected) + _FORM * any(isinstance(form, str) for form in expected)
                    + _STRINGS.format(array="actual.numpy() if hasattr(actual, 'numpy') else actual") * any(
                        isinstance(form, ValueForm) and form.strings for form in expected))
-        parts.append(_CHECK.replace('{special}', special).replace('{array}', _OF_TENSOR if tensors else _ARRAY)
+        parts += [_LEAVES] * tensors
+        parts.append(_CHECK.replace('{nested}', _NESTED * tensors).replace('{special}', special)
+                     .replace('{array}', _OF_TENSOR if tensors else _ARRAY)
                      .replace('{cast}', ', cast=False' * tensors))
     return parts

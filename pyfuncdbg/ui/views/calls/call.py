@@ -1,10 +1,13 @@
 """The call card: function, place, time, inputs, outputs and captured output; and the output of a call alone (`out`)."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM, ArgumentForm
 from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
 from pyfuncdbg.observers.record.records import CallRecord
@@ -39,11 +42,17 @@ def call_card(call: CallRecord) -> Page:
 
 
 def input_titles(call: CallRecord) -> list[str]:
-    """'in 0 x': position and, if the function's text is known, parameter."""
-    names = parameters(call.site)
-    if names[:1] in (('self',), ('cls',)) and len(call.inputs) < len(names):
+    """'in 0 x', 'in 1 samples[0]': position and, if the function's text is known, parameter and way into a container."""
+    names: Sequence[str] = parameters(call.site)
+    form = ArgumentForm.read(call.site.attrs.get(ARGUMENT_FORM))
+    if form is not None and form.inputs != len(call.inputs):
+        form = None
+    taken = len(call.inputs) if form is None else len(form.positional) + len(form.keywords)
+    if names[:1] in (('self',), ('cls',)) and taken < len(names):
         names = names[1:]                       # of a bound method
-    return [f'in {i} {names[i]}' if i < len(names) else f'in {i}' for i in range(len(call.inputs))]
+    if form is not None:
+        names = form.expressions(names)
+    return [f'in {i} {names[i]}'.rstrip() if i < len(names) else f'in {i}' for i in range(len(call.inputs))]
 
 
 def undeclared_text(declared: str, call: CallRecord) -> Text:

@@ -81,7 +81,9 @@ def tape_end(tape: Tape) -> Page:
                           'bold red' if bad else 'green'))
     if tape.other_runs:
         runs = ', '.join(f'#{run} ({steps:,})' for run, steps in tape.other_runs[-8:])
-        parts.append(Text(f'further runs with gradients (steps): {runs}; tape --run N shows one', 'dim', overflow='fold'))
+        earlier = f'{len(tape.other_runs) - 8:,} earlier, ' if len(tape.other_runs) > 8 else ''
+        parts.append(Text(f'further runs with gradients (steps): {earlier}{runs}; tape --run N shows one', 'dim',
+                          overflow='fold'))
     return Page(*parts)
 
 

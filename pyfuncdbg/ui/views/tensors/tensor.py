@@ -40,7 +40,8 @@ def tensor_card(tensor: TensorRecord, title: str = '', *, elements: bool = True)
 def tensor_line(tensor: TensorRecord, title: str = '') -> Text:
     """'x  mm:0  float32 [3, 4]  48 B  NaN 4, 50% zero  first bad [1, 0]'."""
     line = Text(overflow='fold')
-    for name, style in ((title, 'bold'), (tensor.name, 'cyan' if title else 'bold')):
+    is_said = bool(tensor.name) and title.endswith(f' {tensor.name}')
+    for name, style in ((title, 'bold'), ('' if is_said else tensor.name, 'cyan' if title else 'bold')):
         if name:
             line.append(f'{one_line(name, 200)}  ', style)
     if tensor.absent:
