@@ -276,7 +276,7 @@ def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: 
 
     Args:
         outer_call: The enclosing call.
-        start: Its ordinal and start time, if it has begun already.
+        start: Its ordinal and start time, if it has begun already. The call of a run began when that did.
         site, run, inputs, thread, started, forward, sources: As in `Call`.
     """
     call = Call()
@@ -288,6 +288,8 @@ def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: 
         call.started = started
     else:
         call.ordinal, call.started = start
+    if site.kind == 'run':      # its calls lie within it; hooks may have been asked about it before it became a call
+        call.started = run.started
     call.thread = thread
     call.inputs = inputs
     call.outputs = call.error = call.output = None

@@ -25,6 +25,15 @@ def test_the_call_of_a_run_is_named_by_the_run() -> None:
     assert new_call(site, run, [], 1, 0).id == -run.id
 
 
+def test_the_call_of_a_run_begins_when_the_run_does() -> None:
+    """Else a run that took a while to become a call would seem to end before its ops: its record has the call's duration."""
+    run = Run('Session.run', None, 1000)  # type: ignore[arg-type]
+    of_run, op = (CallSite('x', 'X', kind, None) for kind in ('run', 'op'))  # type: ignore[arg-type]
+    assert new_call(of_run, run, [], 1, 5000).started == 1000
+    assert new_call(op, run, [], 1, 5000).started == 5000
+    assert new_call(op, run, [], 1, 5000, start=(3, 4000)).started == 4000
+
+
 def test_a_run_asks_for_its_sites_once_and_only_when_needed() -> None:
     asked = []
     site = CallSite('x', 'Placeholder', 'op', None)  # type: ignore[arg-type]

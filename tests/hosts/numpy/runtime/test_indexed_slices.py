@@ -42,6 +42,21 @@ def test_several_gathers_give_all_their_slices_and_a_dense_part_makes_a_tensor()
     assert mixed.numpy().tolist() == [[1, 3], [4, 6], [9, 11]]
 
 
+def test_gather_nd_of_whole_rows_gives_slices_and_of_elements_a_tensor() -> None:
+    table = tf.constant(TABLE)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(table)
+        rows = tf.gather_nd(table, tf.constant([[2], [0], [2]], tf.int64))
+        dense = [tf.gather_nd(table, [[2, 0]]), tf.gather_nd(table, [[[2]]]), tf.gather_nd(table, [[0], [0], [1]], 1),
+                 tf.gather_nd(table * 1.0, [[2]])]
+    found = tape.gradient(rows, table)
+    assert isinstance(found, IndexedSlices) and found.indices.dtype == found.dense_shape.dtype == tf.int64
+    assert [part.numpy().tolist() for part in (found.indices, found.values, found.dense_shape)] == [
+        [2, 0, 2], [[1, 1]] * 3, [3, 2]]
+    assert [tape.gradient(part, table).numpy().tolist() for part in dense] == [
+        [[0, 0], [0, 0], [1, 0]], [[0, 0], [0, 0], [1, 1]], [[1, 0], [1, 0], [0, 1]], [[0, 0], [0, 0], [1, 1]]]
+
+
 def test_indices_of_both_widths_add_up() -> None:
     table = tf.constant(TABLE)
     with tf.GradientTape() as tape:

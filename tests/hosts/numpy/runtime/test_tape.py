@@ -88,6 +88,40 @@ def test_variables_are_watched_unless_told_otherwise() -> None:
     assert [v is frozen for v in tape.watched_variables()] == [True]
 
 
+def test_what_was_not_watched_has_no_gradient_also_as_an_input_of_a_recorded_op() -> None:
+    x, w, unread = tf.constant([2.0]), tf.Variable([5.0]), tf.Variable([7.0])
+
+    @tf.custom_gradient
+    def scaled(a: Any, b: Any) -> Any:
+        return a * b, lambda upstream: (upstream * 2.0, upstream * 3.0)
+    multiplied = tf.function(lambda a: a * w)
+    with tf.GradientTape(persistent=True) as tape:
+        derived = x * 3.0
+        both = tf.concat([x, w], 0)             # its rule gives the gradients of all inputs
+        targets = [x * w, derived * w, both, scaled(x, w), multiplied(x), tf.py_function(lambda a: a * w, [x], tf.float32)]
+    assert [[value(g) for g in tape.gradient(y, [x, derived, w])] for y in targets] == [
+        [None, None, [2.0]], [None, None, [6.0]], [None, None, [1.0]], [None, None, [3.0]], [None, None, [2.0]],
+        [None, None, [2.0]]]
+    assert value(tape.jacobian(targets[0], x)) is None
+    assert value(tape.gradient(targets[0], x, unconnected_gradients='zero')) == [0.0]
+    assert value(tape.gradient(x, x)) == [1.0] and value(tape.gradient([x, w], [x, w])[0]) == [1.0]
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(w)
+        y = unread * w
+    assert [value(g) for g in tape.gradient(y, [unread, w])] == [None, [7.0]]
+    with tf.GradientTape() as tape:             # watched late, but before the pass
+        y = x * w
+        tape.watch(x)
+    assert value(tape.gradient(y, x)) == [5.0]
+
+    @tf.function
+    def traced(a: Any) -> Any:
+        with tf.GradientTape() as inner:
+            y = a * w
+        return [g is None for g in inner.gradient(y, [a, w])]
+    assert value(traced(x)) == [True, False]
+
+
 def test_output_gradients_and_unconnected() -> None:
     x = tf.constant([1.0, 2.0])
     with tf.GradientTape(persistent=True) as tape:

@@ -198,10 +198,15 @@ def _scatter_nd(indices: Any, updates: Any, shape: Any, batch_dims: int = 0) -> 
     return total
 
 
-register(OpDef('GatherNd', _gather_nd, _gather_nd_types,
-               lambda node, grad: [apply('ScatterNd', (node.inputs[1], grad, sizes_of(node.inputs[0])), dict(node.attrs)),
-                                   None],
-               kernel_attrs=('batch_dims',)))
+def _gather_nd_gradient(node: Node, grad: Tensor) -> Sequence[Any]:
+    params, indices = node.inputs
+    index_sizes = indices.shape.sizes
+    if not node.attrs.get('batch_dims', 0) and index_sizes is not None and len(index_sizes) == 2 and index_sizes[1] == 1:
+        return [IndexedSlices(grad, reshape(indices, [-1]), shape_of(params, out_type=indices.dtype)), None]
+    return [apply('ScatterNd', (indices, grad, sizes_of(params)), dict(node.attrs)), None]
+
+
+register(OpDef('GatherNd', _gather_nd, _gather_nd_types, _gather_nd_gradient, kernel_attrs=('batch_dims',)))
 register(OpDef('ScatterNd', _scatter_nd, lambda inputs, attrs: [(inputs[1].dtype, as_static_shape(inputs[2]))],
                lambda node, grad: [None, apply('GatherNd', (grad, node.inputs[0]), dict(node.attrs)), None],
                kernel_attrs=('batch_dims',)))

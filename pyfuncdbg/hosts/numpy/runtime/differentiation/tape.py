@@ -1,7 +1,7 @@
 """`tf.GradientTape`: records eager ops (or refers to a function's graph) and differentiates them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -146,13 +146,22 @@ class GradientTape:
         targets = [_tensor(t) for t in nest.flatten(target)]
         tensors = [_tensor(s) for s in leaves]
         seeds = _seeds([_values(t) for t in nest.flatten(target)], output_gradients)
-        gradients = differentiate(record.nodes, targets, tensors, seeds)
+        gradients = differentiate(record.nodes, targets, tensors, seeds, self._untracked(record, leaves, tensors))
         if fact_counter.on:
             count_lost(targets, leaves, tensors, gradients, in_tape(record.nodes))
         if unconnected == 'zero':
             gradients = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g
                      for source, tensor, g in zip(leaves, tensors, gradients, strict=True)]
         return nest.pack_sequence_as(sources, [_as_source(source, g) for source, g in zip(leaves, gradients, strict=True)])
+
+    def _untracked(self, record: tape_recording.TapeRecording, things: Sequence[Any],
+                   sources: Sequence[Tensor]) -> set[int]:
+        """Ids of the sources that were not watched and depend on nothing that was: as in TensorFlow they have no gradient.
+
+        A variable that only a Python function inside of a traced one reaches is an input of recorded nodes, and not read.
+        """
+        return {id(source) for thing, source in zip(things, sources, strict=True) if id(source) not in record.tracked
+                and not (self._accessed and hasattr(thing, 'read_value') and thing.trainable)}
 
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                  parallel_iterations: int | None = None,
@@ -244,7 +253,7 @@ def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
 
 
 def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
-                  *, inner: bool = False) -> list[Any]:
+                  untracked: Container[int] = (), *, inner: bool = False) -> list[Any]:
     """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where a hook watches.
 
     Args:
@@ -252,6 +261,7 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
         targets: The targets.
         sources: The sources.
         seeds: Gradients of the targets, None for ones.
+        untracked: Ids of sources that have no gradient but their own seeds, also where they are inputs of recorded nodes.
         inner: Whether it is part of the gradient of a Python function.
     """
     gradients = Gradients()
@@ -260,8 +270,10 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
             gradients.add(target, ones_like(target) if seed is None else seed)
 
     def whole(*_: Any) -> Sequence[Any]:
-        backward(*nodes_between(nodes, sources), gradients, step)
-        return [gradients.of(s) if isinstance(s, Tensor) and s.dtype.is_trainable else None for s in sources]
+        own = {id(s): gradients.of(s) for s in sources if id(s) in untracked}
+        backward(*nodes_between(nodes, [s for s in sources if id(s) not in own]), gradients, step)
+        return [None if not isinstance(s, Tensor) or not s.dtype.is_trainable else own[id(s)] if id(s) in own
+                else gradients.of(s) for s in sources]
 
     graph = context.current_graph()
     if graph is not None:                           # the pass is part of a graph: its steps are calls when the graph runs
