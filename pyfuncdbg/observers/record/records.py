@@ -31,8 +31,8 @@ OPS, TRIP, UNCAUGHT, UNHIT, HOST, SWITCH = 'ops', 'trip', 'uncaught', 'unhit', '
 that ended the program, breakpoints that stopped nothing, the version and settings of a host, a recording switched off or
 on."""
 
-UNSAMPLED, TRIMMED, OLDEST = 'unsampled calls', 'trimmed calls', 'oldest calls'
-"""Kinds of losses: calls that a sample has left out, those that `trim` has, and those removed to keep newer ones."""
+UNSAMPLED, UNSAMPLED_RUNS, TRIMMED, OLDEST = 'unsampled calls', 'unsampled runs', 'trimmed calls', 'oldest calls'
+"""Kinds of losses: calls and runs outside of a sample, calls that `trim` has left out, and those removed for newer ones."""
 
 ABSENT = 'None'
 """Note of a place where the program has None instead of a tensor: a gradient step's output for an int input, say."""

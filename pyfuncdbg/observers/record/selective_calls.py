@@ -12,7 +12,7 @@ from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.level_rules import SiteLevel, site_level
 from pyfuncdbg.observers.record.log.queue import Running
 from pyfuncdbg.observers.record.policy import RecordingPolicy
-from pyfuncdbg.observers.record.records import UNSAMPLED
+from pyfuncdbg.observers.record.records import UNSAMPLED, UNSAMPLED_RUNS
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
 
@@ -60,7 +60,7 @@ class SelectiveCalls:
             outputs: As the function returned them.
         """
         if entry is None:
-            self.calls.backlog.losses.add({UNSAMPLED: 1})
+            self.calls.backlog.losses.add({UNSAMPLED_RUNS if call.site.kind == 'run' else UNSAMPLED: 1})
         else:
             self._recorder(call.site).on_return(call, entry, outputs)
 

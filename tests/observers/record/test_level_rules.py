@@ -90,6 +90,17 @@ def test_a_sample_keeps_each_nth_call_and_counts_the_others(tmp_path: Path) -> N
         assert trace.info().dropped == {'unsampled calls': 85 + 42} and trace.info().lost_calls == 127
 
 
+def test_runs_outside_of_the_sample_are_counted_as_runs(tmp_path: Path) -> None:
+    of_run, op = new_site(square, 'session', 'run'), new_site(square, 'op', 'op')
+    with Recorder(tmp_path / 't.pfd', ops=True, every=4):
+        for _ in range(9):
+            run = new_run()
+            chain.invoke(of_run, lambda x, run=run: chain.invoke(op, lambda y: [y * y], run, [x]), run, [np.float64(2)])
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert [made.ordinal for made in trace.calls()] == [0, 4, 8] and len(trace.runs()) == 3
+        assert trace.info().dropped == {'unsampled calls': 6, 'unsampled runs': 6} and trace.info().lost_calls == 6
+
+
 def test_a_call_that_raises_is_kept_outside_of_the_sample_without_its_values(tmp_path: Path) -> None:
     def fail(x: Any) -> list[Any]:
         secret = x + 1
