@@ -632,6 +632,56 @@ def test_what_is_on_two_tasks(session: Any) -> None:
         session.run(loop)
 
 
+def placed_inside(name: str, placed: bool) -> tuple[Any, Any, dict[Any, Any]]:
+    """A loop, a conditional and a function, without a device, with nodes on one other task: fetch, gradient and feeds."""
+    def there() -> Any:
+        return tf.device(SECOND) if placed else nullcontext()
+
+    def body(i: Any, y: Any) -> tuple[Any, Any]:
+        with there():
+            y = tf.tanh(y)
+        return i + 1, y * 1.5
+
+    def branch() -> Any:
+        with there():
+            return tf.sin(x) * 2.
+    x = v1.placeholder(tf.float32, [2])
+    if name == 'loop':
+        y = tf.while_loop(lambda i, _: i < 3, body, [0, x])[1]
+    elif name == 'nested':
+        y = tf.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, tf.while_loop(lambda j, _: j < 2, body, [i, y])[1]),
+                          [0, x])[1]
+    elif name == 'cond':
+        y = tf.cond(x[0] > 0., branch, lambda: -x)
+    else:
+        y = tf.function(lambda x: body(0, x)[1] + x)(x)
+    return y, v1.gradients(y, x)[0], {x: [.5, -2.]}
+
+
+@pytest.mark.parametrize('name', ['loop', 'nested', 'cond', 'function'])
+def test_a_function_runs_on_the_task_of_the_nodes_in_it(target: str, name: str) -> None:
+    def run(target: str) -> list[Any]:
+        with v1.Graph().as_default(), v1.Session(target) as session:
+            y, gradient, feeds = placed_inside(name, bool(target))
+            metadata = v1.RunMetadata()
+            session.run(y, feeds, v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE), metadata)
+            where = {node.node_name: device.device for device in metadata.step_stats.dev_stats for node in device.node_stats}
+            assert not target or where[y.op.inputs[0].op.name if y.op.type == 'Identity' else y.op.name].startswith(
+                '/job:worker/replica:0/task:1/')
+            return [value.tolist() for value in session.run([y, gradient], feeds)]
+    assert run(target) == run('')
+
+
+def test_nodes_with_effects_stay_on_the_task_of_the_session(session: Any) -> None:
+    def body(i: Any) -> Any:
+        pid = tf.numpy_function(os.getpid, [], tf.int64, serialize=True)
+        pid.set_shape([])
+        with tf.device(SECOND):
+            return i + pid
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r'compute that node before or after it'):
+        session.run(tf.while_loop(lambda i: i < 3, body, [tf.constant(0, tf.int64)]))
+
+
 def left_on(client: Any) -> list[Any]:
     """What the workers have of steps, and of sessions."""
     def left(dask_worker: Any) -> list[Any]:

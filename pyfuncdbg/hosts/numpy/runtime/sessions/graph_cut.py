@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
 from pyfuncdbg.hosts.numpy.graph.device import parse_device
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions
@@ -107,6 +108,8 @@ class GraphCut:
             if owners:
                 self._check_owners(step.op, task, owners)
                 task = next(iter(owners))
+            elif not owned and not step.op.device:
+                task = self._inner_task(step.op, task)
             elif owned:                         # a list can be sent; not what a py_function records, which one may hold
                 task = max(owned, key=lambda entry: entry[0].index >= len(entry[0].op.outputs))[1]
             self._check_body(step, task)
@@ -127,6 +130,21 @@ class GraphCut:
                 f'Node {op.name} ({op.type}) is placed on {self._task_name(task)}, but uses a handle of '
                 f'{self._task_name(owner)}. Read the variable, and pass its value')), op)
 
+    def _inner_task(self, op: Operation, home: int) -> int:
+        """The task of a node without a device: that of all nodes of its functions that have one, if that is one task, and no
+        node with effects would move there with them."""
+        tasks: set[int] = set()
+        for function in called_functions([op]):
+            for node in function.graph.operations:
+                device = parse_device(node.device) if node.device else None
+                if device is not None and (device.job, device.task) != (None, None):
+                    place = device_for(node.device, self._devices, True)
+                    if place is not None:
+                        tasks.add(self._devices.available.index(place))
+                elif node.definition.stateful and node.definition.name != INPUT:
+                    return home
+        return tasks.pop() if len(tasks) == 1 else home
+
     def _check_body(self, step: Step, task: int) -> None:
         """Refuse a function with nodes of several tasks."""
         op = step.op
@@ -138,7 +156,8 @@ class GraphCut:
                     raise session_error(InvalidArgumentError(None, None, (
                         f'Node {node.name} of the function {function.graph.name} is placed on {node.device}, but '
                         f'{op.name} ({op.type}), which calls it, runs on {self._task_name(task)}: a loop, a conditional or '
-                        'a function runs on one task. Place all of it there with tf.device')), op)
+                        'a function runs on one task. Make all of it in one tf.device, or compute that node before or after '
+                        'it')), op)
 
     def _task_name(self, task: int) -> str:
         device = self._devices.available[task]
