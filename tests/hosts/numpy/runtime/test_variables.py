@@ -92,6 +92,26 @@ class TestGraph:
             assert session.run([assigned + 0.0, after]) == [5.0, 10.0]
 
 
+    def test_an_assignment_in_a_loop_or_branch_is_waited_for(self, graph) -> None:
+        v = v1.get_variable('v', initializer=1., use_resource=True)
+
+        def body(i, y):
+            with tf.control_dependencies([v.assign_add(1.)]):
+                return i + 1, y + v
+
+        def branch():
+            with tf.control_dependencies([v.assign_add(10.)]):
+                return tf.identity(v)
+        total = tf.while_loop(lambda i, _: i < 3, body, [0, 0.])[1]
+        flag = v1.placeholder(tf.bool)
+        chosen = tf.cond(flag, branch, lambda: 0.)
+        with v1.Session() as session:
+            session.run(v.initializer)
+            assert session.run([total, v.value()])[0] == 9. and session.run(v) == 4.
+            assert session.run(chosen, {flag: True}) == 14. and session.run(v) == 14.
+            assert session.run(chosen, {flag: False}) == 0. and session.run(v) == 14.
+
+
 class TestScopes:
     def test_reuse(self, graph) -> None:
         with v1.variable_scope('s') as scope:

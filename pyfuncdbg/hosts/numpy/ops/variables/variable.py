@@ -269,10 +269,10 @@ class Variable:
 
     def _as_graph_element(self, graph: Graph) -> Any:
         """The tensor that a session fetches for the variable."""
+        if self._parent_op is not None and self._parent_op.graph is not self._graph:
+            return self._read()                 # assigned in a function: of a loop, say, in the graph of the variable
         if self._graph is not None:
             return self._snapshot
-        if self._parent_op is not None:
-            return self._read()
         handle = graph.admit(self._handle)
         read = graph.reads.get(id(handle))
         if read is None:
