@@ -44,7 +44,8 @@ async def ask_device(client: Any, peer: Peer, action: str, arguments: Mapping[st
 def gone(peer: Peer, error: Exception) -> UnavailableError:
     """The error of a task that is gone."""
     return UnavailableError(None, None, f'Graph execution error:\n\nTask {peer.device.to_string()} at {peer.address} is '
-                                        f'gone: {error}')
+                                        f'gone: {error}. Restart it, and make a new session: the other tasks keep their '
+                                        'variables')
 
 
 async def cluster_of(client: Any) -> Mapping[str, Mapping[str, str]]:

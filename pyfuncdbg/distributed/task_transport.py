@@ -9,7 +9,7 @@ import contextlib
 import importlib
 import uuid
 import weakref
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.distributed.liveness import SilentProcessError, silence, while_alive
@@ -70,7 +70,7 @@ class DaskTransport:
                 tasks.update({number: workers.get(place, place) for number, place in tasks.items()})
             await scheduler_answer(client, client.set_metadata([CLUSTER], names))
             await find_peers(client, names)
-        client.sync(serve)
+        _result(client, serve)
         return f'{SCHEME}://{_place(client)}/{job}/{index}'
 
     def check(self, target: str) -> None:
@@ -81,12 +81,12 @@ class DaskTransport:
         """As of `TaskTransport`."""
         place, job, index = _parts(target)
         client = _client(place)
-        names = client.sync(cluster_of, client)
+        names = _result(client, cluster_of, client)
         if str(index) not in names.get(job, {}):
             known = [f'{SCHEME}://{place}/{name}/{number}' for name, tasks in names.items() for number in tasks]
             raise UnavailableError(None, None, f'no server is at {target}.{nearest(target, known)} A server is made by '
                                                f"tf.distribute.Server(cluster, job, index, protocol='{SCHEME}')")
-        peers = client.sync(find_peers, client, names)
+        peers = _result(client, find_peers, client, names)
         home = next(peer.device for peer in peers if peer.device.job == job and peer.device.task == index)
         return DaskConnection(client, peers, home, names)
 
@@ -127,7 +127,7 @@ class DaskConnection:
         if self._client.status in ('closing', 'closed'):
             raise UnavailableError(None, None, 'the Dask client of this session is closed: make a session on a new one')
         try:
-            answers: Mapping[int, Mapping[str, Any]] = self._client.sync(self._run, requests, timeout)
+            answers: Mapping[int, Mapping[str, Any]] = _result(self._client, self._run, requests, timeout)
         except OpError as error:
             error.located = True                # it is no node's
             raise
@@ -218,7 +218,7 @@ class DaskConnection:
                     raise gone(peer, answer)
                 if isinstance(answer, BaseException):
                     raise answer
-        self._client.sync(ask)
+        _result(self._client, ask)
 
     def close(self) -> None:
         """As of `TaskConnection`."""
@@ -280,6 +280,18 @@ def _client(place: str = '') -> Any:
         raise UnavailableError(None, None, f'the Dask client of this process is one of the scheduler at {_place(client)}, '
                                            f'not at {place}: make one of that, as distributed.Client({place!r})')
     return client
+
+
+def _result(client: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a coroutine on the client's event loop.
+
+    Raises:
+        OpError: It has raised that. Without the frames of the loop and the errors of connections: its text says what counts.
+    """
+    try:
+        return client.sync(function, *arguments)
+    except OpError as error:
+        raise error.with_traceback(None) from None
 
 
 def _place(client: Any) -> str:

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,9 @@ def lose_a_task(client: Any, target: str, tmp_path: Path) -> None:
         error = running.failure()
         assert isinstance(error, tf.errors.UnavailableError), error
         assert '/job:worker/replica:0/task:1' in str(error) and 'is gone' in str(error)
+        shown = ''.join(traceback.format_exception(error))      # without Dask's frames, and errors of its connections
+        assert shown.count('Traceback') == 1 and 'site-packages' not in shown
+        assert shown.endswith('Restart it, and make a new session: the other tasks keep their variables\n')
         assert session.run(kept) == 5.          # not all tasks are needed for this
         end = time.monotonic() + PATIENCE
         while True:                             # until the task is there again, which is another one
