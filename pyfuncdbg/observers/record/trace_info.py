@@ -160,8 +160,9 @@ class TraceInfo:
 
     @property
     def cut_off(self) -> tuple[int, ...]:
-        """Those of `unclosed` that may have lost something: they did not say that they end, or what replaces them."""
-        committed = {one.pid for one in self.tree if one.executed or one.ended is not None}
+        """Those of `unclosed` that may have lost something: they did not say that they end, or what replaces them, and
+        are no workers of a `multiprocessing.Pool`."""
+        committed = {one.pid for one in self.tree if one.executed or one.of_pool or one.ended is not None}
         return tuple([pid for pid in self.unclosed if pid not in committed])
 
     @property

@@ -82,6 +82,7 @@ def test_workers_of_pools_record_every_call_whose_result_the_program_has(pool: s
     assert info.tree[0].command == ('prog.py',) and info.tree[0].ended is not None
     workers = [process for process in info.tree if process.log > 1]
     assert 1 <= len(workers) <= 2 and all(info.processes[process.log - 1] == process.pid for process in workers)
+    assert all(process.of_pool == (pool == 'multiprocessing') for process in workers) and not info.cut_off
 
 
 def test_a_worker_of_a_spawn_pool_that_raises_and_workers_that_are_replaced(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def _end(process: ProgramProcess, is_live: bool) -> tuple[State, str, float | No
     if process.ended is not None:
         return ('failed' if process.error else 'ended'), process.error, process.ended - process.started
     if not is_live or process.host != os.uname().nodename:
-        return 'open', '', None
+        return 'open', 'killed by its Pool, or running' if process.of_pool else '', None
     return ('runs', '', time.time() - process.started) if is_alive(process.pid) else ('killed', '', None)
 
 

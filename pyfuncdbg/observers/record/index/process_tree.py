@@ -37,6 +37,7 @@ class ProgramProcess:
         executed: It has become another program, by `os.execv`; if that is followed, it is a later entry of the same id.
         replaced_by: The command of that, as far as it is known.
         replaced_unfollowed: Why it is not followed, where it is one of Python and cannot be; else ''.
+        of_pool: It is a worker of a `multiprocessing.Pool`, which kills it; no call whose result the pool has is lost.
         unrecorded: Why calls in it were not recorded, '' where they were, or none was made.
         ranks: Environment variables that say which of many processes it is.
         log: Number of its log in the trace; 0 where it has none.
@@ -54,6 +55,7 @@ class ProgramProcess:
     executed: bool = False
     replaced_by: tuple[str, ...] = ()
     replaced_unfollowed: str = ''
+    of_pool: bool = False
     unrecorded: str = ''
     ranks: tuple[tuple[str, str], ...] = ()
     log: int = 0
@@ -93,6 +95,8 @@ def program_processes(folder: Path, logs: Mapping[int, tuple[int, str]]) -> tupl
         place = next((newest[key] for key in reversed(newest) if key[1] == pid), None)
         if place is not None and event == 'end' and isinstance(at, float | int):
             found[place] = replace(found[place], ended=float(at), error=_text(fields.get('error')))
+        elif place is not None and event == 'pool':
+            found[place] = replace(found[place], of_pool=True)
         elif place is not None and event == 'exec':
             found[place] = _replaced(found[place], fields)
         elif place is not None and event == 'ranks':

@@ -29,7 +29,7 @@ def commit_before_ends(process: FollowedProcess, watch: type[ImportWatch]) -> No
         process: This process.
         watch: Class of the import hooks.
     """
-    watch('multiprocessing.pool', _commit_results_of_pools).install()
+    watch('multiprocessing.pool', lambda: _commit_results_of_pools(process)).install()
     _replace('_exit', _exit_after(process, os._exit))
     for name in ('execv', 'execve'):            # `os.execl`, `os.execvp` and the others call these
         if hasattr(os, name):
@@ -128,12 +128,13 @@ class _ResultQueue:
         return getattr(self._queue, name)
 
 
-def _commit_results_of_pools() -> None:
+def _commit_results_of_pools(process: FollowedProcess) -> None:
     """Let the workers of `multiprocessing.Pool`, which kills them when it ends, lose no call whose result it has."""
     pool: Any = sys.modules['multiprocessing.pool']
     worker = pool.worker
 
     def committing_worker(inqueue: Any, outqueue: Any, *args: Any, **kwargs: Any) -> None:
+        process.append({'event': 'pool', 'pid': os.getpid()})
         worker(inqueue, _ResultQueue(outqueue), *args, **kwargs)
 
     for name in ('__module__', '__name__', '__qualname__'):     # by which the new process finds it

@@ -88,6 +88,8 @@ def _line(process: ProgramProcess) -> list[Text | tuple[str, str]]:
         what.append((f'replaced by {new}' if new else 'became another program', 'dim'))
         if why := process.replaced_unfollowed:
             what.append((f', which is not recorded: {one_line(why, 200)}', 'yellow'))
+    elif process.ended is None and process.of_pool:
+        what.append(('no end: its multiprocessing.Pool has killed it, or it runs', 'dim'))
     elif process.ended is None:
         what.append(('no end: killed, os.setuid, or running', 'yellow'))
     elif process.error:
