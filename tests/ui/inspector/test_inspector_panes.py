@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from inspecting import click, drive, inspector, opened, press, screen, settled, type_line, until
 
+import pyfuncdbg
+from pyfuncdbg import tf
 from pyfuncdbg.ui.inspector.desks.desk import Event
 from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import drawing
@@ -35,6 +38,25 @@ def test_all_panes_begin_at_the_first_call_that_went_wrong(trace) -> None:
             assert 'in 0 x  hidden:0  float32 [3, 4]  48 B' in shown and 'out 0  norm:0  float32 [3, 4]' in shown
             assert 'row 1 is [bold]constant[/]' in shown
             assert 'no gradients were computed in run #4' in shown
+    drive(test)
+
+
+def test_a_trace_without_bad_python_calls_is_gone_through_by_its_ops(tmp_path: Path) -> None:
+    """Of a program that calls no Python function, the NaN is in its ops: to say that there is no such call is false."""
+    with pyfuncdbg.record(tmp_path / 'ops.pfd', ops=True):
+        for value in (1., 0.):
+            tf.math.sqrt(tf.math.log(tf.constant([value])) - 1.)
+    with pyfuncdbg.load(tmp_path / 'ops.pfd') as trace:
+        expected = [call.label for call in trace.calls(bad=True)]
+    assert len(expected) >= 3
+
+    async def test() -> None:
+        async with opened(tmp_path / 'ops.pfd', WIDE) as pilot:
+            app, seen = inspector(pilot), []
+            for _ in expected:
+                seen.append(app.scene.call.label)
+                await press(pilot, 'f')
+            assert seen[0] == expected[0] and set(seen) <= set(expected) and len(set(seen)) >= 3
     drive(test)
 
 

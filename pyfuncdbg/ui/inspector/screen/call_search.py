@@ -111,6 +111,7 @@ class CallSearch:
 
 Search = Callable[[Desk, Scene], CallRecord | None]
 """Finds the call to select."""
+_FLAGS: tuple[dict[str, bool], ...] = ({'bad': True}, {'failed': True})
 _PAGE, _PAGES = 50, 40
 """Calls with NaN or infinity that are looked at at once, and how often: those that were only given some are passed over."""
 
@@ -135,23 +136,26 @@ def opening_words(call: CallRecord) -> str:
 
 
 def flagged_call_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:
-    """The next Python call (`by` 1) or the one before (-1) that raised or gave NaN or infinity; None if there is none."""
+    """The next call (`by` 1) or the one before (-1) that raised or gave NaN or infinity; None if there is none.
+
+    Of Python functions, if one of them ever did; else of graph nodes and backward steps.
+    """
     return opening_call(desk, scene) if scene.call is None else _nearest_flagged(desk, scene.call.started, by)
 
 
 def _nearest_flagged(desk: Desk, since: float, by: int) -> CallRecord | None:
     """The one nearest to a time."""
-    found = [call for call in (_nearest(desk, since, by, bad=True), _nearest(desk, since, by, failed=True))
-             if call is not None]
+    kind = 'python' if any(_nearest(desk, 'python', -1.0, 1, **flag) for flag in _FLAGS) else None
+    found = [call for flag in _FLAGS if (call := _nearest(desk, kind, since, by, **flag)) is not None]
     return min(found, key=lambda call: by * call.started, default=None)
 
 
-def _nearest(desk: Desk, since: float, by: int, *, bad: bool | None = None,
+def _nearest(desk: Desk, kind: str | None, since: float, by: int, *, bad: bool | None = None,
              failed: bool | None = None) -> CallRecord | None:
     """The nearest call with a flag, sought by bisection: a long trace has many."""
     def page(offset: int, count: int) -> list[CallRecord]:
-        return desk.trace.calls(kind='python', limit=count, offset=offset, bad=bad, failed=failed)
-    total = desk.trace.count(kind='python', bad=bad, failed=failed)
+        return desk.trace.calls(kind=kind, limit=count, offset=offset, bad=bad, failed=failed)
+    total = desk.trace.count(kind=kind, bad=bad, failed=failed)
     at = bisect_right(range(total), since, key=lambda offset: page(offset, 1)[0].started) - (by < 0)
     for _ in range(_PAGES):
         if not 0 <= at < total:
