@@ -14,11 +14,12 @@ from pyfuncdbg.hooks.differentiable import DIFFERENTIABLES
 from pyfuncdbg.hooks.module_structure import LEFT_OUT, MODULES, MOST, ModuleStructure, plain
 from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.patching import Patches
-from pyfuncdbg.hosts.interception.result_list import ResultList, output_list
+from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.torch.host import TorchHost
 from pyfuncdbg.hosts.torch.mode_frames import drop_added_frames
 from pyfuncdbg.hosts.torch.module_derivatives import ModuleDerivatives, forward_parameters
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import flatten
+from pyfuncdbg.hosts.torch.python_calls.nested_results import fold, unfold
 from pyfuncdbg.hosts.torch.python_calls.python_calls import PythonCalls
 from pyfuncdbg.hosts.torch.recorded_modules import structure
 from pyfuncdbg.hosts.torch.thread_runs import ThreadRuns
@@ -82,17 +83,20 @@ class ModuleRuns:
         names = layout.names if layout is not None else self._parameters_of(type(inner))[:len(inputs)]
         run = self._new_run(type(inner).__name__, names)
         self._derivatives.note(run.id, module, inner, layout)
+        returned: list[Any] = []
 
         def forward(*values: Any) -> Sequence[Any]:
             positional, keywords = layout.arguments(values) if layout is not None else (values, {})
             with self._runs.within(run):
-                return output_list(original(module, *positional, **keywords))
+                outputs = unfold(original(module, *positional, **keywords))
+                returned.append(outputs.raw)
+                return outputs
         if not hooks.run:
             return forward(*inputs).raw  # type: ignore[attr-defined]
         outputs = invoke(self._site(inner), forward, run, inputs)
         if type(outputs) is ResultList:
             return outputs.raw
-        return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None
+        return fold(outputs, returned[-1] if returned else None)
 
     def _new_run(self, label: str, names: tuple[str, ...]) -> Run:
         run = Run(label, self._host, perf_counter_ns(), feeds=names, kind='function')

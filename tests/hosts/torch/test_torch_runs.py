@@ -55,6 +55,20 @@ def test_a_training_step_is_two_module_calls_and_a_pass_and_the_same_bit_for_bit
                                  'not used: no operation has taken it since the last backward pass')
 
 
+def test_values_in_the_dict_that_a_module_returns_are_results_of_its_run(record: Record) -> None:
+    recorded = record("""
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return {'out': x / 0, 'more': [x.sum(), (None, 'text')]}
+print(list(Net()(torch.ones(2))))
+""")
+    assert recorded.out == "['out', 'more']\n"
+    run, = [run for run in recorded.trace.runs() if run.label == 'Net']
+    assert [(tensor.dtype, tensor.shape) for tensor in run.fetches][:2] == [('float32', (2,)), ('float32', ())]
+    assert run.fetches[0].stats.pos_inf == 2
+
+
 def test_errors_of_functions_look_as_without_us(torch: Any) -> None:
     class Net(torch.nn.Module):
         def forward(self, x: Any) -> Any:
