@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -118,3 +119,23 @@ def test_cloudpickle_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, 'cloudpickle', None)
     with v1.Graph().as_default(), pytest.raises(ImportError, match=r"pip install 'pyfuncdbg\[serialize\]'"):
         tf.numpy_function(lambda: np.float32(1), [], tf.float32, serialize=True)
+
+
+def test_code_is_of_its_file_where_that_has_the_same_text(tmp_path: Path) -> None:
+    source = tmp_path / 'model.py'
+    source.write_text('def outer(x):\n    def inner(y):\n        return y * 2\n    return inner(x)\n')
+    space: dict[str, Any] = {'__name__': '__main__'}        # so that it is stored, not named
+    exec(compile(source.read_text(), str(source), 'exec'), space)
+    with v1.Graph().as_default() as graph:
+        tf.numpy_function(space['outer'], [1.], tf.float32, name='y', serialize=True)
+    body = graph.as_graph_def().node[-1].attr[stored_function.ATTR].s
+
+    def files() -> set[str]:
+        stored_function.fingerprint.cache_clear()           # as in another process
+        code = stored_function.loaded(body, 'PyFunc').func.__code__
+        return {one.co_filename for one in (code, *code.co_consts) if isinstance(one, CodeType)}
+    assert files() == {str(source)}
+    source.write_text(source.read_text() + '# edited\n')
+    assert files() == {'<dynamic-code>'}
+    source.unlink()
+    assert files() == {'<dynamic-code>'}

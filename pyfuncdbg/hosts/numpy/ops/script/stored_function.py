@@ -4,15 +4,21 @@ Only nodes made with `serialize=True` have one, and only an import with `trust=T
 """
 from __future__ import annotations
 
+import hashlib
+import io
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
 
 ATTR = '_serialized_function'
 """The attr of the node."""
-_FORM = 1
+_FORM = 2
+_NO_FILE = '<dynamic-code>'
+"""cloudpickle's name for it."""
 
 
 def stored(function: PythonFunction) -> bytes:
@@ -31,10 +37,40 @@ def stored(function: PythonFunction) -> bytes:
         raise ValueError(f'serialize=True: the function {function.func!r} reads variables of this process: {names}. Pass '
                          'them in `inp`.')
     try:
-        return bytes(cloudpickle.dumps((_FORM, function.func, function.op_type, function.outputs, function.layout)))
+        return _dumps(cloudpickle, (_FORM, function.func, function.op_type, function.outputs, function.layout))
     except Exception as error:                  # pickling may raise anything: objects of the function have their own methods
         raise ValueError(f'serialize=True: the function {function.func!r} cannot be stored: {type(error).__name__}: '
                          f'{error}') from error
+
+
+def _dumps(cloudpickle: Any, value: Any) -> bytes:
+    """As `cloudpickle.dumps`, which drops the file of code: no line of the function could be shown or stopped at."""
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, one: Any) -> Any:
+            if type(one) is not CodeType:
+                return super().reducer_override(one)
+            make, fields = self.dispatch_table[CodeType](one)
+            return code_of_file, (make, fields, one.co_filename, fingerprint(one.co_filename))
+
+    with io.BytesIO() as file:
+        Pickler(file).dump(value)
+        return file.getvalue()
+
+
+def code_of_file(make: Callable[..., CodeType], fields: tuple[Any, ...], filename: str, text: bytes) -> CodeType:
+    """Code that is loaded: of its file where that is here with the same text, so that no other line is shown for it."""
+    is_here = bool(text) and text == fingerprint(filename)
+    return make(*fields).replace(co_filename=filename if is_here else _NO_FILE)
+
+
+@lru_cache(maxsize=64)
+def fingerprint(filename: str) -> bytes:
+    """Hash of a file's text; empty where there is none. A program has its functions from the text that was read first."""
+    try:
+        with open(filename, 'rb') as file:
+            return hashlib.blake2b(file.read(), digest_size=16).digest()
+    except (OSError, ValueError):               # a cell of a notebook, or no name that a file can have
+        return b''
 
 
 def loaded(body: bytes, op_type: str) -> PythonFunction:
