@@ -222,6 +222,14 @@ if 'interrupt' in sys.argv:
 '''
 
 
+def test_ctrl_c_ends_a_program_by_the_signal_also_where_a_breakpoint_has_stopped_nothing(tmp_path: Path) -> None:
+    """What is said of it imports modules at the exit; one of them makes Python forget that it was Ctrl-C."""
+    written(tmp_path, 'raise KeyboardInterrupt')
+    command = [sys.executable, '-m', 'pyfuncdbg', 'run', '-q', '--break', 'nothing', '--ui', 'none', 'prog.py']
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == -signal.SIGINT and '(nothing) stopped nothing: nothing of that name' in done.stderr
+
+
 @pytest.mark.parametrize(('argument', 'expected'), [('go', 0), ('fail', 1), ('interrupt', -signal.SIGINT)])
 @pytest.mark.parametrize('name', ['mod', 'pkg', 'pkg.sub'])
 def test_a_module_and_a_package(name: str, argument: str, expected: int, tmp_path: Path) -> None:

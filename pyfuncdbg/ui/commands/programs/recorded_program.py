@@ -23,7 +23,7 @@ from pyfuncdbg.ui.commands.configuration import Configuration, configuration, lo
 from pyfuncdbg.ui.commands.programs.flight_options import FlightOptions, flight_recorder
 from pyfuncdbg.ui.commands.programs.recording_options import recording_options
 from pyfuncdbg.ui.commands.programs.run_script import Program
-from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
+from pyfuncdbg.ui.commands.programs.uncaught_exception import keep_interrupted, uncaught
 
 _DEBUGGER = 'pyfuncdbg.observers.debug.debugger'
 _SHOW = ('import os, sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
@@ -211,6 +211,7 @@ def _at_end_of_breakpoints(take: Callable[[list[str]], object]) -> None:
         from pyfuncdbg.observers.debug.debugger import debugger
         if os.getpid() == owner and not debugger.left:
             take(unhit_warnings(debugger.breakpoints, debugger.breakpoints.entries))
+            keep_interrupted()
     atexit.register(end)
 
 

@@ -30,6 +30,17 @@ def note_end(error: BaseException) -> None:
     _ended[:] = [error]
 
 
+def keep_interrupted() -> None:
+    """Let the process die by SIGINT where Ctrl-C has ended the program.
+
+    Python notes an uncaught KeyboardInterrupt until it compiles text again, as a module that is imported at the exit may
+    (`namedtuple` does), and then ends with exit code 1. This makes it note another one.
+    """
+    if any(isinstance(error, KeyboardInterrupt) for error in _ended):
+        with contextlib.suppress(KeyboardInterrupt):
+            exec('raise KeyboardInterrupt')
+
+
 def uncaught() -> str:
     """The exception that ended the program, as one line; '' if none did, or it left with success.
 
