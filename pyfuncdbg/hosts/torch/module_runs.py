@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any
@@ -13,6 +12,7 @@ from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.differentiable import DIFFERENTIABLES
 from pyfuncdbg.hooks.module_structure import LEFT_OUT, MODULES, MOST, ModuleStructure, plain
 from pyfuncdbg.hooks.transparent_frames import transparent
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -43,9 +43,9 @@ class ModuleRuns:
         self._calls = calls
         self._runs = runs
         self._begin = begin
-        self._parameters: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
+        self._parameters: WeakKeys[type, tuple[str, ...]] = WeakKeys()
         self._sites: dict[tuple[ModuleStructure, ...], CallSite] = {}
-        self._site_of: weakref.WeakKeyDictionary[Any, CallSite] = weakref.WeakKeyDictionary()
+        self._site_of: WeakKeys[Any, CallSite] = WeakKeys()
         self._derivatives = ModuleDerivatives(parts, host)
         self._forms: dict[tuple[Any, ...], RunForm] = {}
 

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts import attach_all
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.inspecting.stack import original_error
@@ -31,7 +31,7 @@ from pyfuncdbg.ui.ipython.options import CELL
 from pyfuncdbg.ui.ipython.recordings import Recordings
 from pyfuncdbg.ui.prompt.install import install
 
-_loaded: WeakKeyDictionary[Any, ExitStack] = WeakKeyDictionary()
+_loaded: WeakKeys[Any, ExitStack] = WeakKeys()
 """By shell: what undoes it."""
 
 
@@ -65,7 +65,7 @@ def load(shell: Any) -> None:
 
 def unload(shell: Any) -> None:
     """Take everything out of a shell again: it is as it was before."""
-    undo = _loaded.pop(shell, None)
+    undo = _loaded.pop(shell)
     if undo is not None:
         undo.close()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.differentiable import RuleSite
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.transparent_frames import transparent
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.interception.eager_runs import EagerRuns
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.result_list import ResultList
@@ -49,7 +49,7 @@ class DerivativeRules:
         self._tools = parts.tree
         self._sites = sites
         self._eager_runs = eager_runs
-        self._forms: weakref.WeakKeyDictionary[Any, tuple[list[Any], Any]] = weakref.WeakKeyDictionary()
+        self._forms: WeakKeys[Any, tuple[list[Any], Any]] = WeakKeys()
 
     def install(self, patches: Patches) -> None:
         """Replace the calls of JAX's objects around a function with rules."""

@@ -8,7 +8,6 @@ import functools
 import itertools
 import re
 import sys
-import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FrameType
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 
 _SOURCE = re.compile(r'^(.*) at (.*):(\d+)$')
 _LEAST = 4
@@ -61,7 +61,7 @@ class Compilations:
         self._counts: Counter[_Key] = Counter()
         self._calls: Counter[_Key] = Counter()
         self._numbers = itertools.count(1)
-        self._functions: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._functions: WeakKeys[Any, int] = WeakKeys()
 
     def on_lowered(self, closed_jaxpr: Any) -> None:
         """JAX compiles a program, on this stack."""

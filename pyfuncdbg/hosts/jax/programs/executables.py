@@ -15,6 +15,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.live_objects import find_objects
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback, LoweredCallbacks
@@ -111,7 +112,7 @@ class Executables:
         self._host = host
         self._lowered = lowered
         self.by_call: dict[int, tuple[weakref.ref[Any], Executable | None]] = {}
-        self._by_observer: weakref.WeakKeyDictionary[Observing, Executable] = weakref.WeakKeyDictionary()
+        self._by_observer: WeakKeys[Observing, Executable] = WeakKeys()
         self.by_function: dict[int, tuple[weakref.ref[Any], list[Executable]]] = {}
 
     def install(self, patches: Patches) -> None:

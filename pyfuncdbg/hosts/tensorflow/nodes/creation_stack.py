@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
@@ -35,7 +35,7 @@ class _GraphStacks:
         self.code: dict[int, CodeType] = {}
 
 
-_graphs: WeakKeyDictionary[Any, _GraphStacks] = WeakKeyDictionary()
+_graphs: WeakKeys[Any, _GraphStacks] = WeakKeys()
 """Kept after TensorFlow is detached: the stacks still point to the code."""
 
 

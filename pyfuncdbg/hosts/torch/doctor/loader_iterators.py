@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 from typing import Any
@@ -15,6 +14,7 @@ from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import report_failure
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.program_line import NOWHERE, program_line
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
@@ -76,7 +76,7 @@ class LoaderIterators:
         self._parts = parts
         self._lock = new_lock()
         self._loaders: dict[tuple[str, int, str, int], _Loader] = {}
-        self._iterators: weakref.WeakKeyDictionary[Any, _Iterator] = weakref.WeakKeyDictionary()
+        self._iterators: WeakKeys[Any, _Iterator] = WeakKeys()
         self._failures = WorkerFailures()
 
     def install(self, patches: Patches) -> None:

@@ -5,12 +5,12 @@ without us.
 """
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hooks import commit_points
 from pyfuncdbg.hooks.transparent_frames import transparent
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -34,7 +34,7 @@ class BatchFetches:
         self._calls = calls
         self._workers = parts.workers
         self._has_committed = False
-        self._functions: weakref.WeakKeyDictionary[Any, LoaderFunctions] = weakref.WeakKeyDictionary()
+        self._functions: WeakKeys[Any, LoaderFunctions] = WeakKeys()
 
     def install(self, patches: Patches) -> None:
         """Replace PyTorch's functions that fetch."""

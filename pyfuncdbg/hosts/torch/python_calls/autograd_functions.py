@@ -11,6 +11,7 @@ from typing import Any
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hooks.transparent_frames import transparent
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -33,7 +34,7 @@ class AutogradFunctions:
         self._calls = calls
         self._links = links
         self._apply = parts.native._FunctionBase.__dict__['apply']
-        self._called: weakref.WeakKeyDictionary[type, CalledFunction | None] = weakref.WeakKeyDictionary()
+        self._called: WeakKeys[type, CalledFunction | None] = WeakKeys()
 
     def install(self, patches: Patches) -> None:
         """Replace PyTorch's function that leads from Python to its engine."""

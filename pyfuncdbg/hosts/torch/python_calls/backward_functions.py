@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import inspect
-import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from pyfuncdbg.hooks.call_frames import mark_function_caller
 from pyfuncdbg.hooks.transparent_frames import transparent
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.interception.patching import Patches
 from pyfuncdbg.hosts.interception.traceback_frames import without_own_frames
 from pyfuncdbg.hosts.torch.host import TorchHost
@@ -28,7 +28,7 @@ class BackwardFunctions:
         self._host = host
         self._calls = calls
         self._runs = runs
-        self._called: weakref.WeakKeyDictionary[type, CalledFunction | None] = weakref.WeakKeyDictionary()
+        self._called: WeakKeys[type, CalledFunction | None] = WeakKeys()
 
     def install(self, patches: Patches) -> None:
         """Replace the method by which the engine calls a backward node in Python."""

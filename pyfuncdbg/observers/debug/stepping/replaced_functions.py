@@ -8,10 +8,10 @@ import contextlib
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pyfuncdbg.hooks.call import Call, CallSite, current
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 
 
 class SwappedFunctions:
@@ -19,7 +19,7 @@ class SwappedFunctions:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._originals: WeakKeyDictionary[CallSite, tuple[Callable[..., Any], int]] = WeakKeyDictionary()
+        self._originals: WeakKeys[CallSite, tuple[Callable[..., Any], int]] = WeakKeys()
 
     def note(self, site: CallSite, original: Callable[..., Any] | None, count: int) -> None:
         """A site's function was replaced.

@@ -7,10 +7,10 @@ import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -31,7 +31,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, R
 _DEFAULT_GRAPH_SEED = 87654321
 """Graph seed that TensorFlow uses where only the op has a seed."""
 _nodes = itertools.count(1)
-_counters: WeakKeyDictionary[Graph, itertools.count[int]] = WeakKeyDictionary()
+_counters: WeakKeys[Graph, itertools.count[int]] = WeakKeys()
 """For each graph with a seed, the number of ops with a seed derived from it."""
 
 

@@ -43,7 +43,7 @@ class Storage:
         self.container = container
         self.value = value
         self.variable = variable
-        storages.add(self)
+        storages[self] = None
 
     def __repr__(self) -> str:
         """The display of a handle in a debugger: the variable's name, and its present value by type, shape and range."""

@@ -5,7 +5,6 @@ for inspection (`Host.restored_state`), those that it may change are saved and r
 """
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from pyfuncdbg.hooks import random_states
 from pyfuncdbg.hooks.host import ListChanges
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 
 UNFOLDED = 'unfolded'
 """Resource key of sessions without constant folding: each run computes nodes that depend on constants only."""
@@ -84,7 +84,7 @@ def save_content(resource: Any) -> tuple[Any, Any]:
     return resource, list(resource) if isinstance(resource, list) else None
 
 
-storages: weakref.WeakSet[Any] = weakref.WeakSet()
+storages: WeakKeys[Any, None] = WeakKeys()
 """Storages of variables' values, registered by `variables.handles`. A value is replaced, never written to."""
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextvars
 import threading
-import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +22,7 @@ from pyfuncdbg.errors import DeadlineExceededError
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.output import numpy_errstate
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, ExecutionHistory
@@ -133,7 +133,7 @@ class RunProgress:
                 values.pop(slot, None)
 
 
-_orders: weakref.WeakKeyDictionary[CompiledPlan, StepOrder] = weakref.WeakKeyDictionary()
+_orders: WeakKeys[CompiledPlan, StepOrder] = WeakKeys()
 
 
 class ThreadPool:

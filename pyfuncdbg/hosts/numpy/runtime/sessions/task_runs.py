@@ -16,6 +16,7 @@ import numpy as np
 from pyfuncdbg import errors
 from pyfuncdbg.errors import DeadlineExceededError, OpError, UnknownError
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices
 from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import (
     TaskHandle,
@@ -64,7 +65,7 @@ class TaskRuns:
     def __init__(self, connection: TaskConnection, soft: bool) -> None:
         self._connection = connection
         self._soft = soft
-        self._cuts: weakref.WeakKeyDictionary[CompiledPlan, tuple[int, Cut]] = weakref.WeakKeyDictionary()
+        self._cuts: WeakKeys[CompiledPlan, tuple[int, Cut]] = WeakKeys()
         self._numbers = itertools.count()
         self._sent: dict[int, set[int]] = {}        # by task: the plans whose pieces it has
         self._dropped: list[int] = []               # plans that are gone here
