@@ -8,6 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from pyfuncdbg.observers.debug.processes import change_list, process_table, shared_memory
 
 PROGRAM = '''
@@ -145,3 +147,13 @@ def test_a_full_list_takes_no_more() -> None:
     assert [row[:3] for row in process_table.rows(memory)] == [(os.getpid(), 7, 2)]
     process_table.remove(memory)
     assert process_table.rows(memory) == []
+
+
+def test_processes_that_start_at_once_take_rows_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each looks for a row before another has written to one."""
+    memory, taken = mmap.mmap(-1, shared_memory.SIZE), []
+    monkeypatch.setattr(process_table, '_write', lambda memory, place, row: taken.append(place))
+    for process in range(4000, 4020):
+        monkeypatch.setattr(os, 'getpid', lambda process=process: process)
+        process_table.note(memory, position=0)
+    assert len(set(taken)) == 20

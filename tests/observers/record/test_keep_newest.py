@@ -338,7 +338,7 @@ def test_runs_that_ended_go_with_their_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(('segment', 'words'), [
-    (1 << 18, 'expected 65536 to 229376, a quarter of what the budget has for logs, where the newest calls are kept,'),
+    (1 << 18, 'expected 65,536 to 229,376, a quarter of what the budget has for logs, where the newest calls are kept,'),
     (1, 'segments of 1 bytes')])
 def test_segments_too_large_to_be_removed(tmp_path: Path, segment: int, words: str) -> None:
     with pytest.raises(TraceError, match=words):

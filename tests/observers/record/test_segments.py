@@ -328,6 +328,6 @@ def test_a_segment_of_another_process_id_is_not_taken_for_one(recorded: Path, na
 
 @pytest.mark.parametrize('size', [0, SMALLEST_SEGMENT - 1, (1 << 40) + 1])
 def test_sizes_that_no_segment_can_have(tmp_path: Path, size: int) -> None:
-    with pytest.raises(TraceError, match=f'segments of {size} bytes: expected 65536 to 1099511627776'):
+    with pytest.raises(TraceError, match=f'segments of {size:,} bytes: expected 65,536 to 1,099,511,627,776'):
         Recorder(tmp_path / 't.pfd', segment=size)
     assert not (tmp_path / 't.pfd').exists()

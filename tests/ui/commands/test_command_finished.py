@@ -53,7 +53,7 @@ def test_a_finished_trace_says_how_to_ask_and_that_works(run):
                         "the call: pyfuncdbg run --break 'root[1]' program.py 2, then 'return' and "
                         "'health --line root[1]'\n") and err.count('\n') == 1
     code, out, err = run('show', 'first.pfd', 'check')      # of Python functions; nodes were not recorded
-    assert code == 0 and 'got -48, expected 48.0001 (the sign)' in out and '3 BAD, 18 unchecked' in out, out
+    assert code == 0 and 'got -48, expected 48.0001 (the sign)' in out and '3 BAD, 1 OK, 17 unchecked' in out, out
     assert err.startswith('pyfuncdbg: check runs ') and err.endswith('program.py on recorded data\n')
 
     _, out, err = run('run', '--ui', 'prompt', '--break', 'root[1]', 'program.py', '2',

@@ -76,8 +76,13 @@ def _places() -> range:
 
 
 def _place_of(memory: mmap.mmap, process: int) -> int | None:
-    """The row of a process, else a free one, else that of a process that has ended."""
-    owners = {place: struct.unpack_from('=Q', memory, place)[0] for place in _places()}
+    """The row of a process, else a free one, else that of a process that has ended.
+
+    Each looks from another row on, by its id: two that start at once must not take the same.
+    """
+    places = _places()
+    first = process % _ROWS
+    owners = {place: struct.unpack_from('=Q', memory, place)[0] for place in (*places[first:], *places[:first])}
     own = [place for place, owner in owners.items() if owner == process]
     free = own or [place for place, owner in owners.items() if not owner]
     return next(iter(free or [place for place, owner in owners.items() if not is_alive(owner)]), None)
