@@ -8,7 +8,8 @@ def program_arguments() -> list[str]:
     """`sys.argv` as text.
 
     Returns:
-        Its elements, of what is no text the type; none where the program has made something else of it.
+        Its elements, and '<int>' for an element of type int: no method of the program's objects is called. Empty where the
+        program has made `sys.argv` something else than a list, or removed it.
     """
     words = getattr(sys, 'argv', None)
     if not issubclass(type(words), list):
@@ -17,5 +18,9 @@ def program_arguments() -> list[str]:
 
 
 def program_name() -> str:
-    """The first of them: the script as the user wrote it, '' where there is none."""
+    """The script as the user wrote it.
+
+    Returns:
+        The first of the arguments, '' where there is none.
+    """
     return next(iter(program_arguments()), '')

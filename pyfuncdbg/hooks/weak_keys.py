@@ -1,4 +1,4 @@
-"""Table whose keys may go, and take their entries with them, without a line of Python.
+"""Dictionary with weak keys, whose entries are removed by C code alone.
 
 `weakref.WeakKeyDictionary` removes an entry in a Python function, which runs wherever the program drops the key, or in a
 garbage collection: a Ctrl-C that comes just then is lost there, and a user who steps through the program would stop in it.
@@ -14,7 +14,7 @@ V = TypeVar('V')
 
 
 class WeakKeys(Generic[K, V]):
-    """Mapping from hashable objects that it does not keep alive. As safe on several threads as a dict."""
+    """Weak-key dictionary of hashable objects. As safe on several threads as a dict."""
 
     __slots__ = ('__weakref__', '_entries')
 

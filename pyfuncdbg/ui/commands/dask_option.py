@@ -18,7 +18,7 @@ from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.views.progress import Tell
 
 Answers = Callable[[Sequence[Any], Tell | None], Iterable[UnitAnswer]]
-"""Answers to requests, in their order: given the requests, as plain data, and a function that is told of progress."""
+"""Takes the units of work, plain data, and a progress callback; gives an answer for each unit, in the order of the units."""
 
 
 class DaskCluster(NamedTuple):

@@ -44,7 +44,7 @@ class DatasetV1(Dataset):
         """An iterator that reads this dataset once, without initialization."""
         if context.current_graph() is None:
             return OwnedIterator(self)
-        with _beside(self._variant_tensor):
+        with _colocated_with(self._variant_tensor):
             resource = apply('OneShotIterator', (self._variant_tensor,), _iterator_attrs(self.element_spec))
             return Iterator(resource, None, self.element_spec)
 
@@ -57,7 +57,7 @@ class DatasetV1(Dataset):
         if context.current_graph() is None:
             raise RuntimeError('`make_initializable_iterator()` is not supported in eager mode. Use Python-style iteration '
                                'instead.')
-        with _beside(self._variant_tensor):
+        with _colocated_with(self._variant_tensor):
             resource = _shared_iterator(shared_name, self.element_spec)
             return Iterator(resource, apply('MakeIterator', (self._variant_tensor, resource)), self.element_spec)
 
@@ -84,7 +84,7 @@ def _iterator_attrs(spec: Any) -> dict[str, Any]:
     return {'dataset_factory': b'', 'container': '', 'shared_name': '', **output_attrs(spec)}
 
 
-def _beside(tensor: Any) -> AbstractContextManager[None]:
+def _colocated_with(tensor: Any) -> AbstractContextManager[None]:
     """Colocate new nodes with a tensor, as TensorFlow does: an iterator is on the task of its dataset. Not in the function
     of a loop or conditional, which has a graph of its own."""
     op = getattr(tensor, 'op', None)
@@ -138,18 +138,18 @@ class Iterator:
             shapes = structure.map_structure(lambda s: s.shape, dataset_spec)
             raise TypeError(f'Expected output shapes compatible with {self.output_shapes!r} but got dataset with output '
                             f'shapes {shapes!r}.')
-        with _beside(self._iterator_resource):
+        with _colocated_with(self._iterator_resource):
             return apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource), None, name)
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element; each call of this method adds nodes."""
-        with _beside(self._iterator_resource):
+        with _colocated_with(self._iterator_resource):
             flat = apply('IteratorGetNext', (self._iterator_resource,), output_attrs(self.element_spec), name)
         return structure.element_of(self.element_spec, flat)
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or nothing."""
-        with _beside(self._iterator_resource):
+        with _colocated_with(self._iterator_resource):
             optional = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
         return Optional(optional, self.element_spec)
 

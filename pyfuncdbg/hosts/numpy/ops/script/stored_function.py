@@ -58,14 +58,31 @@ def _dumps(cloudpickle: Any, value: Any) -> bytes:
 
 
 def code_of_file(make: Callable[..., CodeType], fields: tuple[Any, ...], filename: str, text: bytes) -> CodeType:
-    """Code that is loaded: of its file where that is here with the same text, so that no other line is shown for it."""
+    """Make the code object of a stored function; cloudpickle calls it when the function is loaded.
+
+    Args:
+        make: Makes the code object, without a file.
+        fields: Its arguments.
+        filename: The file that the function was written in.
+        text: `fingerprint` of that file in the process that stored it.
+
+    Returns:
+        The code object, of its file only where that is here with the same text: no other line is shown for it.
+    """
     is_here = bool(text) and text == fingerprint(filename)
     return make(*fields).replace(co_filename=filename if is_here else _NO_FILE)
 
 
 @lru_cache(maxsize=64)
 def fingerprint(filename: str) -> bytes:
-    """Hash of a file's text; empty where there is none. A program has its functions from the text that was read first."""
+    """Hash of a file's text.
+
+    Args:
+        filename: As in a code object.
+
+    Returns:
+        16 bytes; empty where there is no such file. Read once: functions are of the text that was there first.
+    """
     try:
         with open(filename, 'rb') as file:
             return hashlib.blake2b(file.read(), digest_size=16).digest()
