@@ -236,3 +236,33 @@ torch.ones(6, requires_grad=True).sum().backward()
     names = {call.site.name for call in recorded.trace.calls(kind='gradient')}
     assert {name.removesuffix('_grad') for name in names if '[' in name} == {
         'SGD.group[0].params[0]', 'SGD.group[0].params[1]', 'SGD.group[1].params[0]', 'Adam.params[0]', 'tensor [6]'}
+
+
+def test_parameters_that_only_an_optimizer_has_are_reported_without_a_gradient(record: Record) -> None:
+    recorded = record('''
+import torch
+def optimizer():
+    one, two = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+    plain = torch.nn.Parameter(torch.ones(2))
+    return torch.optim.SGD([*one.parameters(), *two.parameters(), plain], .1), one, two, plain
+q = torch.nn.Parameter(torch.ones(2))
+first, one, two, plain = optimizer()
+second, other = torch.optim.Adam([q]), torch.optim.Adam([torch.nn.Parameter(torch.ones(3))])
+first.add_param_group({'params': [q, torch.zeros(2, requires_grad=True)]})
+for step in range(2):
+    hidden = one(q.detach() * plain)
+    two(hidden.detach()).sum().backward()
+late = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(4))
+third = torch.optim.SGD(late)
+late[0].sum().backward()
+''')
+    dead = {(call.run, call.site.attrs['forward']): call.site.attrs['dead'] for call in recorded.trace.calls(kind='gradient')
+            if 'dead' in call.site.attrs}
+    passes = [run.id for run in recorded.trace.runs() if run.label == 'backward']
+    cut = 'detach() (program.py:13) cuts it off; what is computed of it by {} (program.py:12) does not lead to the target'
+    unused = 'not used: no operation has taken it since the last backward pass'
+    of_a_step = {'SGD.group[0].params[0]': cut.format('linear'), 'SGD.group[0].params[1]': cut.format('linear'),
+                 'plain': cut.format('mul'), 'q': 'detach() (program.py:12) cuts it off', 'SGD.group[1].params[1]': unused}
+    assert {name: reason for (run, name), reason in dead.items() if run == passes[0]} == of_a_step
+    assert {name: reason for (run, name), reason in dead.items() if run == passes[1]} == of_a_step
+    assert {name: reason for (run, name), reason in dead.items() if run == passes[2]} == {'SGD.params[1]': unused}

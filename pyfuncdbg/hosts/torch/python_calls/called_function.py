@@ -133,7 +133,7 @@ def _place(key: tuple[Any, ...], layout: NestedArguments | None) -> CallSite | N
     """The first site of a line and function whose arguments begin like these: the last batch may be a smaller one."""
     for place, known in _places.get(key, ()):
         if known is layout or (known is not None and layout is not None
-                               and known.form().beginning(len(layout.names)) == layout.form()):
+                               and known.structure().beginning(len(layout.names)) == layout.structure()):
             return place
     return None
 

@@ -9,9 +9,20 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.argument_form import ArgumentForm, Part
+from pyfuncdbg.hosts.torch.python_calls.nested_containers import (
+    LEAF_TYPES,
+    are_constants,
+    attributes,
+    container_kind,
+    default_of,
+    elements,
+    items,
+    make_dict,
+    make_sequence,
+)
 
-NESTED = frozenset((list, tuple, dict))
-"""Types whose elements are inputs of their own."""
+_FORMS = frozenset((list, tuple, dict))
+"""Types of containers that an `ArgumentForm` has."""
 _DEEPEST = 8
 _kinds: dict[type, str] = {}
 """Kind of an input of a type, one of `argument_form.INPUTS`."""
@@ -39,8 +50,12 @@ class NestedArguments:
         return (tuple([_filled(shape, remaining) for shape in self._positional]),
                 {name: _filled(shape, remaining) for name, shape in self._keywords.items()})
 
-    def form(self) -> ArgumentForm:
-        """Structure and types of the arguments."""
+    def form(self) -> ArgumentForm | None:
+        """Structure and types of the arguments; None if there is a container of the program's own type."""
+        return self.structure() if all(map(_is_plain, (*self._positional, *self._keywords.values()))) else None
+
+    def structure(self) -> ArgumentForm:
+        """Structure of the arguments, with 'tuple' and 'dict' for types derived from them."""
         places = itertools.count()
         return ArgumentForm(tuple([_part(shape, places) for shape in self._positional]),
                             tuple([(name, _part(shape, places)) for name, shape in self._keywords.items()]))
@@ -61,7 +76,7 @@ def flatten(args: Sequence[Any], kwargs: Mapping[str, Any],
         args, kwargs: The arguments.
         parameters: Names of the positional parameters.
     """
-    if not kwargs and NESTED.isdisjoint(map(type, args)):
+    if not kwargs and (LEAF_TYPES.issuperset(map(type, args)) or not any(map(container_kind, map(type, args)))):
         return None, list(args)
     inputs: list[Any] = []
     names: list[str] = []
@@ -85,19 +100,21 @@ def _whole_arguments(args: Sequence[Any], kwargs: Mapping[str, Any],
 
 
 
-
-
 def _shape(value: Any, name: str, inputs: list[Any], names: list[str], depth: int) -> Any:
     """The structure of an argument; its leaves become inputs."""
     kind = type(value)
-    if kind not in NESTED or depth > _DEEPEST or len(inputs) > _MOST_LEAVES:
+    container = container_kind(kind)
+    more = attributes(value) if container and kind not in _FORMS else ()
+    if not container or depth > _DEEPEST or len(inputs) > _MOST_LEAVES or (more and not are_constants(more)) or (
+            kind not in _FORMS and default_of(value) is not None):
         inputs.append(value)
         names.append(name)
         return _kinds.get(kind) or _kind_of(kind)
-    if kind is dict:
+    if container == 'dict':
         return kind, tuple([(key, _shape(part, f'{name}[{key!r}]', inputs, names, depth + 1))
-                            for key, part in value.items()])
-    return kind, tuple([_shape(part, f'{name}[{i}]', inputs, names, depth + 1) for i, part in enumerate(value)])
+                            for key, part in items(value)]), more
+    return kind, tuple([_shape(part, f'{name}[{i}]', inputs, names, depth + 1)
+                        for i, part in enumerate(elements(value))]), more
 
 
 def _kind_of(kind: type) -> str:
@@ -109,10 +126,19 @@ def _kind_of(kind: type) -> str:
 def _part(shape: Any, places: Iterator[int]) -> Part:
     if type(shape) is str:
         return Part(shape, next(places))
-    kind, parts = shape
-    if kind is dict:
-        return Part('dict', tuple([(key, _part(part, places)) for key, part in parts]))
-    return Part(kind.__name__, tuple([_part(part, places) for part in parts]))
+    kind, parts, _ = shape
+    container = container_kind(kind)
+    if container == 'dict':
+        return Part(container, tuple([(key, _part(part, places)) for key, part in parts]))
+    return Part(container, tuple([_part(part, places) for part in parts]))
+
+
+def _is_plain(shape: Any) -> bool:
+    """Whether all containers are of types that a form has."""
+    if type(shape) is str:
+        return True
+    kind, parts, _ = shape
+    return kind in _FORMS and all(_is_plain(part[1] if kind is dict else part) for part in parts)
 
 
 def form_of_values(args: Sequence[Any]) -> list[Any] | None:
@@ -142,7 +168,7 @@ def _form_of_kinds(kinds: Sequence[str]) -> list[Any] | None:
 def _filled(shape: Any, inputs: Iterator[Any]) -> Any:
     if type(shape) is str:
         return next(inputs)
-    kind, parts = shape
-    if kind is dict:
-        return {key: _filled(part, inputs) for key, part in parts}
-    return kind([_filled(part, inputs) for part in parts])
+    kind, parts, more = shape
+    if container_kind(kind) == 'dict':
+        return make_dict(kind, [(key, _filled(part, inputs)) for key, part in parts], more)
+    return make_sequence(kind, [_filled(part, inputs) for part in parts], more)

@@ -158,7 +158,7 @@ class BackwardPasses:
         """Make a call for each parameter that got no gradient, though others of its model did."""
         notes = self.forward.notes
         try:
-            missing = [entry for entry in self.leaves.relatives(steps.reached)
+            missing = [entry for entry in self.leaves.relatives(steps.reached, sys._getframe(1))
                        if (leaf := entry.parameter()) is not None and id(leaf) not in steps.reached and leaf.grad is None]
             line = program_line(sys._getframe(1))
             attrs: dict[str, Any] = {'asked': (line.filename, line.line)} if line is not None else {}

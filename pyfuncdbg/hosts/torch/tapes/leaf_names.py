@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from types import FrameType
 from typing import Any
 
@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.torch.torch_parts import TorchParts
 
 _MOST = 1 << 16
 _MOST_VAIN = 8
-"""Searches for optimizers, each through all objects of the program, that find no name, one after another."""
+"""Searches for optimizers, each through all objects of the program, that find none, one after another."""
 
 
 class ParameterName:
@@ -20,7 +20,7 @@ class ParameterName:
 
     Attributes:
         name: With the names of the modules that it is in: 'encoder.weight'.
-        root: The outermost of these modules.
+        root: The outermost of these modules; the optimizer of a parameter that is in no module of them.
     """
 
     __slots__ = ('name', 'parameter', 'root')
@@ -41,6 +41,7 @@ class LeafNames:
         self._by_id: dict[int, ParameterName] = {}
         self._unknown: dict[int, weakref.ref[Any]] = {}
         self._optimizer: type = parts.optimizers.Optimizer
+        self._optimizers: list[weakref.ref[Any]] = []
         self._vain_searches = 0
         self._by_optimizer: dict[int, tuple[weakref.ref[Any], str]] = {}
 
@@ -85,23 +86,48 @@ class LeafNames:
             return entry[1]
         if self._vain_searches >= _MOST_VAIN:
             return ''
-        self._by_optimizer.clear()
-        for optimizer in find_objects(*class_and_subclasses(self._optimizer)):
-            for parameter, name in _optimized(optimizer):
-                self._by_optimizer[id(parameter)] = weakref.ref(parameter), name
+        self._search_optimizers()
         name = self._by_optimizer.setdefault(id(leaf), (weakref.ref(leaf), ''))[1]
         self._vain_searches = 0 if name else self._vain_searches + 1
         return name
 
-    def relatives(self, leaves: Iterable[int]) -> list[ParameterName]:
-        """The names of all parameters in the outermost modules of those with these ids."""
+    def relatives(self, leaves: Collection[int], frame: FrameType | None) -> list[ParameterName]:
+        """The names of all parameters in the outermost modules of leaves, and in the optimizers that change one of them.
+
+        Args:
+            leaves: Ids of the leaves.
+            frame: As of `name`.
+        """
         roots: dict[int, Any] = {}
         for leaf in leaves:
             entry = self._by_id.get(leaf)
             if entry is not None and (root := entry.root()) is not None:
                 roots[id(root)] = root
-        return [ParameterName(parameter, name, root) for root in roots.values()
-                for name, parameter in named_parameters(root)]
+        related = [ParameterName(parameter, name, root) for root in roots.values()
+                   for name, parameter in named_parameters(root)]
+        known, names = {id(entry.parameter()) for entry in related}, {entry.name for entry in related}
+        for optimizer in self._optimizers_of(leaves):
+            for parameter, place in _optimized(optimizer):
+                if id(parameter) not in known:
+                    name = self.name(parameter, frame)
+                    related.append(ParameterName(parameter, place if name in names else name, optimizer))
+                    known.add(id(parameter))
+                    names.add(related[-1].name)
+        return related
+
+    def _optimizers_of(self, leaves: Collection[int]) -> list[Any]:
+        """The optimizers that change one of the leaves with these ids."""
+        known = self._known_optimizers()
+        if self._vain_searches < _MOST_VAIN and not set().union(*[parameters for _, parameters in known]).issuperset(leaves):
+            self._search_optimizers()
+            before, known = known, self._known_optimizers()
+            self._vain_searches = 0 if len(known) > len(before) else self._vain_searches + 1
+        return [optimizer for optimizer, parameters in known if not parameters.isdisjoint(leaves)]
+
+    def _known_optimizers(self) -> list[tuple[Any, set[int]]]:
+        """The optimizers that were found and are still there, with the ids of what they change now."""
+        return [(optimizer, {id(parameter) for parameter, _ in _optimized(optimizer)})
+                for reference in self._optimizers if (optimizer := reference()) is not None]
 
     def _search(self) -> None:
         """Name the parameters of all modules that there are."""
@@ -112,6 +138,15 @@ class LeafNames:
             if id(root) not in inner:
                 for name, parameter in named_parameters(root):
                     self._by_id.setdefault(id(parameter), ParameterName(parameter, name, root))
+
+    def _search_optimizers(self) -> None:
+        """Find all optimizers that there are, and name what they change."""
+        self._optimizers.clear()
+        self._by_optimizer.clear()
+        for optimizer in find_objects(*class_and_subclasses(self._optimizer)):
+            self._optimizers.append(weakref.ref(optimizer))
+            for parameter, name in _optimized(optimizer):
+                self._by_optimizer[id(parameter)] = weakref.ref(parameter), name
 
 
 def _optimized(optimizer: Any) -> Iterator[tuple[Any, str]]:
