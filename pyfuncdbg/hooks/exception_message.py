@@ -6,6 +6,8 @@ RAISED_AS = ', raised as '
 IN_PROCESS = ', in '
 """In its text between the error of another process and the name of that process."""
 
+_NO_MESSAGE = '<no message: str() of the exception raised '
+
 
 def exception_message(error: BaseException) -> str:
     """The message of an exception, or the reason why it has none.
@@ -19,4 +21,9 @@ def exception_message(error: BaseException) -> str:
     try:
         return str(error)
     except (Exception, SystemExit, GeneratorExit) as broken:    # not KeyboardInterrupt, which is the user's
-        return f'<no message: str() of the exception raised {type(broken).__name__}>'
+        return f'{_NO_MESSAGE}{type(broken).__name__}>'
+
+
+def is_missing(message: str) -> bool:
+    """Whether a message says why there is none."""
+    return message.startswith(_NO_MESSAGE)

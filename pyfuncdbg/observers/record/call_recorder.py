@@ -10,8 +10,10 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.errors import Retried
+from pyfuncdbg.hooks import commit_points
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.exception_message import is_missing
 from pyfuncdbg.hooks.output.output import NO_OUTPUT
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, Running
@@ -122,6 +124,8 @@ class CallRecorder:
         failure = None if isinstance(error, Retried) else Failure(
             error, site.host, None if site.kind in ('run', 'op') else self.snapshots)
         self.finish(call, inputs, (), failure, None, state)
+        if failure is not None and is_missing(failure.message):
+            commit_points.reach(True)           # a native caller that cannot have the text either may end the process
 
     def on_break_off(self, call: Call, kept: Running) -> None:
         """Undo the rest of a call that was dropped; one that was not queued counts as lost.

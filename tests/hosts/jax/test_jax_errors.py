@@ -99,7 +99,6 @@ step = jax.jit(lambda v: jax.pure_callback(half, S, v))
 print(float(step(4.)), flush=True)
 try: jax.grad(rule)(1.)
 except Textless as error: print('caught', type(error).__name__, error.__cause__, flush=True)
-time.sleep(.5)
 step(3.)
 """
 
@@ -107,11 +106,11 @@ step(3.)
 @pytest.mark.jax
 @pytest.mark.timeout(300)
 def test_an_exception_whose_text_cannot_be_had(tmp_path: Path) -> None:
-    """In a compiled program JAX itself ends the process then; what was recorded before is there."""
+    """In a compiled program JAX itself ends the process then; the call that raised is in the trace too."""
     (tmp_path / 'plain.py').write_text(TEXTLESS)
     plain = run(tmp_path, 'plain.py')
     done, trace = record(tmp_path, TEXTLESS)
     assert done.stdout == plain.stdout == '2.0\ncaught Textless None\n', done.stderr
     assert done.returncode == plain.returncode == (-6 if RELEASE < (0, 11) else 1)
     calls = [(call.site.function, call.error.type if call.error else '') for call in trace.calls(kind='python')]
-    assert calls[:2] == [('half', ''), ('forward', '__main__.Textless')]
+    assert calls == [('half', ''), ('forward', '__main__.Textless'), ('half', '__main__.Textless')]
