@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from pyfuncdbg.errors import CommandError, TypedCommand, nearest
+from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.hooks.capture import divert
 from pyfuncdbg.observers.debug.inspecting.evaluate import MissingExpressionError
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
@@ -27,8 +27,7 @@ from pyfuncdbg.ui.commands.engine.line_parser import (
     split_redirect,
     words,
 )
-from pyfuncdbg.ui.commands.habits import hint as not_there
-from pyfuncdbg.ui.commands.help import SHOWS_HELP, describe_command, find_command
+from pyfuncdbg.ui.commands.help import SHOWS_HELP, describe_command, find_command, instead_of
 from pyfuncdbg.ui.commands.remote_answer import answer_of
 from pyfuncdbg.ui.commands.table import TABLE
 
@@ -130,7 +129,7 @@ def _in_python(line: str, context: Context, table: CommandTable) -> Answer:
         first = '/regex' if text.startswith('/') else text.split(None, 1)[0]
         known = first.isidentifier() or first == '/regex'
         if known and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
-            instead = not_there(first) or nearest(first, names)
+            instead = instead_of(first, names)
             raise CommandError(f"unknown command {first!r}.{instead} As Python: {error}") from None
         raise
 

@@ -17,6 +17,7 @@ from rich.text import Text
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, is_usable, parser_of, usage
 from pyfuncdbg.ui.commands.habits import hint as not_there
+from pyfuncdbg.ui.commands.plain_nouns import command_for
 from pyfuncdbg.ui.commands.topics import TOPICS, Topic, read_topic
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.command_help import command_help, command_list
@@ -74,6 +75,16 @@ def _keys(answer: type, width: int) -> str:
         for name, text in texts.items())
 
 
+def instead_of(word: str, known: Iterable[str]) -> str:
+    """What to type instead of a word that is no command: ' ...', or '' if nothing is near.
+
+    Args:
+        word: As typed.
+        known: The names of the commands there are.
+    """
+    return not_there(word) or command_for(word) or nearest(word, known)
+
+
 def find_command(name: str, table: CommandTable, context: Context | None = None) -> Command:
     """The command of that name or alias.
 
@@ -88,8 +99,8 @@ def find_command(name: str, table: CommandTable, context: Context | None = None)
     command = table.find(name)
     if command is not None:
         return command
-    hint = not_there(name) or nearest(name, [known for command in table if context is None or is_usable(command, context)
-                                             for known in (command.name, *command.aliases)])
+    hint = instead_of(name, [known for command in table if context is None or is_usable(command, context)
+                             for known in (command.name, *command.aliases)])
     raise CommandError(f"unknown command {name!r}.{hint} ", TypedCommand('help'), ' lists the commands.')
 
 
@@ -140,7 +151,7 @@ def help_of(name: str, table: CommandTable, width: int = 100, more: Sequence[str
     if command is not None:
         return describe_command(command, width)
     known = (*TOPICS, *more, *table.names)
-    raise CommandError(f'no topic or command named {name!r}.{not_there(name) or nearest(name, known)} ',
+    raise CommandError(f'no topic or command named {name!r}.{instead_of(name, known)} ',
                        TypedCommand('help'), ' lists them.')
 
 

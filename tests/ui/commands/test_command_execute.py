@@ -18,6 +18,7 @@ from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, TableEntry, parser_of
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.help import GROUPS
+from pyfuncdbg.ui.commands.plain_nouns import COMMANDS_BY_NOUN
 from pyfuncdbg.ui.commands.table import TABLE
 from pyfuncdbg.ui.views.sample_trace import sample
 
@@ -188,6 +189,7 @@ def test_what_was_not_kept_is_said():
     ('pt #3:in4', 'there is no input 4'), ('pt norm:0[9]', 'out of bounds'),
     ('pt norm:0[a]', "'a' in '[a]' is not an index"),
     ('pt norm:0 -r 1', 'is not a range'), ("pt ''", 'expected a tensor'), ('help cals', "Did you mean 'calls'"),
+    ('runs', "'calls --kind run' shows that"), ('help errors', "'calls --failed' shows that"),
     ("call '3", 'is not closed'), ('calls --json=1', 'ignored explicit argument'), ('calls\x1b', 'unknown command'),
 ])
 def test_wrong_lines_are_explained(line, message, context):
@@ -195,6 +197,14 @@ def test_wrong_lines_are_explained(line, message, context):
         execute(line, context)
     assert message in str(caught.value)
     assert all(c.isprintable() for c in str(caught.value))
+
+
+@pytest.mark.parametrize('line', sorted(set(COMMANDS_BY_NOUN.values())))
+def test_the_command_for_a_plain_noun_is_one(line, context):
+    try:
+        execute(line, context)
+    except CommandError as error:               # of a trace that has none of these
+        assert 'unknown command' not in str(error) and 'usage' not in str(error).lower()
 
 
 COMMANDS = st.sampled_from(['', 'pt ', 'call ', 'calls ', 'help ', 'lt '])
