@@ -20,32 +20,51 @@ from rich.text import Text
 from pyfuncdbg.errors import CommandError, PyfuncdbgError, TypedCommand
 from pyfuncdbg.observers.debug.cards.stop_card import local_values
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
-from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, carry_out, evaluate
+from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, Namespace, carry_out, evaluate
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs, scope_of
-from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, RunEntry, selected_entry
+from pyfuncdbg.observers.debug.inspecting.stack import (
+    FrameEntry,
+    NodeEntry,
+    RunEntry,
+    is_copy_selected,
+    selected_entry,
+)
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import Value, array_of, array_text, bounded, describe_value
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_tensor, parse_tensor
 from pyfuncdbg.ui.commands.resume import stop_of
 from pyfuncdbg.ui.views.escape import one_line, visible
-from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.tensors.variable import NamedValue, inline, value_page, variables_table
 
 _LINES = 200
 """Lines of `pp`."""
 
 
+_MOST_VALUES = 100
+"""Values of one line of Python that are shown: a loop has one for each iteration."""
+
+
 @dataclass(frozen=True, slots=True)
 class PrintedValue:
-    """The value of an expression; `value` is None for a statement, or if it is None in `!`.
+    """The value of an expression; in `!` the last one that is not None.
 
     Attributes:
+        expression: As typed.
+        value: None if no expression statement in `!` has a value.
         session_variables: Variables of the session that a statement has set, as there is no frame to set them in.
+        earlier: In `!`, the values of the expression statements before.
+        left_out: How many values between those and the last one are not shown.
+        copied_variables: Variables that a statement has set in a frame that is a copy of the program's.
     """
 
     expression: str
     value: Value | None
     session_variables: tuple[str, ...] = ()
+    earlier: tuple[Value, ...] = ()
+    left_out: int = 0
+    copied_variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +152,12 @@ def _whatis(context: Context, args: argparse.Namespace) -> PrintedValue:
 def _draw(result: PrintedValue) -> RenderableType:
     kept = [Text(f"${one_line(name, 60)} is a variable of this session; the graph and the program do not see it", 'dim',
                  overflow='fold') for name in result.session_variables]
-    return value_page(result.value) if result.value is not None else Page(*kept)
+    kept += [Text(f'{one_line(name, 60)} is set in a copy of the frame; the program does not see it', 'dim', overflow='fold')
+             for name in result.copied_variables]
+    values: list[Part] = [value_page(value) for value in result.earlier]
+    values += [Text(f'... {result.left_out} more values', 'dim')] if result.left_out else []
+    values += [value_page(result.value)] if result.value is not None else []
+    return Page(*values, *kept)
 
 
 def _args(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
@@ -211,11 +235,29 @@ def _undisplay(context: Context, args: argparse.Namespace) -> int:
 def _python(context: Context, args: argparse.Namespace) -> PrintedValue:
     stop = stop_of(context)
     text, names = scope_of(stop, args.statement)
-    value = carry_out(text, names)
-    if value is not None:
+    shown: list[Value] = []
+    left_out = 0
+
+    def display(value: Any) -> None:
+        """Describe a value before a later statement changes it."""
+        nonlocal left_out
+        if value is None:
+            return
         stop.printed = (value,)
-    return PrintedValue(args.statement, describe_value(value, host_of(stop)) if value is not None else None,
-                        tuple(dict.fromkeys(names.kept)))
+        if len(shown) == _MOST_VALUES:
+            shown.pop()
+            left_out += 1
+        shown.append(describe_value(value, host_of(stop)))
+
+    names.display = display
+    carry_out(text, names)
+    return PrintedValue(args.statement, shown[-1] if shown else None, tuple(dict.fromkeys(names.kept)), tuple(shown[:-1]),
+                        left_out, _copied(stop, names))
+
+
+def _copied(stop: Stop, names: Namespace) -> tuple[str, ...]:
+    """Variables that were set in a frame that is a copy."""
+    return tuple(dict.fromkeys(names.assigned)) if isinstance(names, FrameNames) and is_copy_selected(stop) else ()
 
 
 def _interact(context: Context, args: argparse.Namespace) -> None:

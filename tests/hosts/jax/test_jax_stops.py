@@ -57,6 +57,22 @@ def test_a_breakpoint_in_a_traced_function_has_its_variables(tmp_path: Path) -> 
         'w', 'x', 'h', 'w (up 1)', 'x (up 1)', 'y (up 1)']
 
 
+def test_what_is_assigned_in_a_copy_is_said_to_be_there_only(tmp_path: Path) -> None:
+    done, _ = record(tmp_path, PROGRAMS / 'breakpoint.py', '--ui', 'prompt',
+                     typed='y = 7\nimport math; math.pi\nu\nu\nu\nif True: 5\n\nu\nscale = 1\np scale\nc\n')
+    out = done.stderr
+    assert 'y is set in a copy of the frame; the program does not see it' in out, out
+    assert '3.14159' in out and 'math is set in a copy' in out
+    assert '\n5\n' in out and 'IndexError' not in out              # at the run, whose tensors have no colon
+    assert 'in <module>' in out and 'scale is set' not in out           # the frame that asked for the run is live
+    assert done.stdout == '5.89007\n'
+
+
+def test_a_stop_at_a_run_shows_its_feeds(tmp_path: Path) -> None:
+    done, _ = record(tmp_path, STEPS, '--ui', 'prompt', '--break', 'step', '--if', "kind == 'run'", typed='c\nc\nq\n')
+    assert 'feeds\n  v  float32[3]  [0, 1, 2]' in done.stderr, done.stderr
+
+
 def test_copies_of_frames_have_no_next_line(tmp_path: Path) -> None:
     """The function runs as compiled code: to stop at its end and show what the copy returns would be an invention."""
     done, _ = record(tmp_path, PROGRAMS / 'breakpoint.py', '--ui', 'prompt', typed='n\ns\nr\nuntil 8\nj 8\nu\nn\nc\n')

@@ -1,6 +1,7 @@
 """Python typed at a stop: it sees and changes the frame's own variables, and says where it is wrong."""
 from __future__ import annotations
 
+import builtins
 import sys
 
 import pytest
@@ -20,6 +21,14 @@ from pyfuncdbg.observers.debug.inspecting.evaluate import (
 LEVEL = 1
 
 
+def displayed(text, names):
+    """Carry out typed Python; the last value that it displays, None without one."""
+    values = []
+    names.display = values.append
+    carry_out(text, names)
+    return values[-1] if values else None
+
+
 def in_frame(*lines, values=('a', 'b')):
     """Carry lines out in a function's frame; what they gave, and what its variables are when it goes on."""
     free = 7
@@ -27,7 +36,7 @@ def in_frame(*lines, values=('a', 'b')):
     def function(a):
         b = a + 1
         names = FrameNames(sys._getframe())
-        given = [carry_out(line, names) for line in lines]
+        given = [displayed(line, names) for line in lines]
         return given, {'a': a, 'b': b, 'free': free}
     return function(3)
 
@@ -132,6 +141,35 @@ def test_tensors_of_a_node_are_read_only_when_asked_for_and_not_assigned():
     assert evaluate('z', names) == 5
 
 
+@pytest.mark.parametrize(('text', 'values'), [
+    ('import math; math.floor(2.5)', [2]), ('1; a; None; "text"', [1, 3, None, 'text']), ('for i in range(3): i', [0, 1, 2]),
+    ('if a:\n  a\nelse:\n  b', [3]), ('try: 1 / 0\nexcept ZeroDivisionError: a\nfinally: b', [3, 4]),
+    ('with open(__file__): a', [3]), ('match a:\n  case 3: b', [4]), ('def g(): a', []),
+    ('x = a', []), ('[a for a in (8, 9)]', [[8, 9]]),
+])
+def test_each_expression_statement_is_displayed_as_python_does(text, values):
+    """As pdb, which compiles in the mode 'single'."""
+    python, shown = [], []
+    names = NodeNames({}, {'a': 3, 'b': 4, '__file__': __file__, '__builtins__': builtins})
+    names.display = shown.append
+    carry_out(text, names)
+    hook, sys.displayhook = sys.displayhook, python.append
+    try:
+        exec(compile(f'{text}\n', 'typed', 'single'), {'a': 3, 'b': 4, '__file__': __file__})
+    finally:
+        sys.displayhook = hook
+    assert shown == python == values
+
+
+def test_what_was_displayed_before_an_error_was_displayed():
+    values = []
+    names = FrameNames(sys._getframe())
+    names.display = values.append
+    with pytest.raises(CommandError, match=r'ZeroDivisionError(.|\n)*\^\^\^'):
+        carry_out('values; 1 / 0', names)
+    assert values and values[0] is values
+
+
 TENSORS = ['mm:0', 'mm:10', 'layer/x:1', 'a:0', '2nd:0']
 
 
@@ -141,6 +179,7 @@ TENSORS = ['mm:0', 'mm:10', 'layer/x:1', 'a:0', '2nd:0']
 ])
 def test_a_tensors_name_is_a_word(text, python):
     assert replace_tensor_names(text, TENSORS)[0] == python
+    assert replace_tensor_names(text, ['mm', 'layer/x']) == (text, {})
 
 
 @given(st.text(alphabet='am:0[]+. (', max_size=12))
@@ -167,7 +206,7 @@ def test_builtins_that_ask_the_caller_answer_of_the_frame(expression, value):
     def function(a):
         b = a + 1
         names = FrameNames(sys._getframe())
-        return carry_out(expression, names), b, free
+        return displayed(expression, names), b, free
     free = 7
     assert function(3)[0] == value
 

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.call import Call, CallSite, Frame
 from pyfuncdbg.hooks.call_frames import STOP_REMARK, code_of
 from pyfuncdbg.hooks.exception_message import exception_message
 from pyfuncdbg.hooks.own_files import is_library
@@ -32,7 +32,15 @@ from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
 from pyfuncdbg.observers.debug.inspecting.remote_error import RemoteCall
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, context, function_head, line_of, lines_around
-from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, in_copied_frames, site_inside, stack_of
+from pyfuncdbg.observers.debug.inspecting.stack import (
+    Entry,
+    FrameEntry,
+    NodeEntry,
+    RunEntry,
+    in_copied_frames,
+    site_inside,
+    stack_of,
+)
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Phase, Stop
 from pyfuncdbg.observers.debug.value import Value, describe_value
@@ -78,7 +86,7 @@ class StopCard:
         listing: Source around, None if there is none.
         created: Where the node was created, None if that does not matter here or is unknown; `created_text` is the line.
         values: What is shown; `hidden` others are not.
-        values_are: What they are: 'inputs', 'outputs', 'locals', 'changed'.
+        values_are: What they are: 'inputs', 'outputs', 'feeds', 'locals', 'changed'.
         returned: What the function returns, at its return.
         raised: The error.
         displayed: Expressions of `display` that have changed.
@@ -142,7 +150,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
     position, nodes = _position(stop, site)
     what, values = _values(stop, frame, entry)
     shown_values = values[:NAMES]
-    inputs = list(_inputs(stop, entry)) if stop.phase == 'after' and isinstance(entry, NodeEntry) else []
+    inputs = list(_taken(stop, entry)) if stop.phase == 'after' else []
     room = NAMES - len(shown_values)
     line = 0 if frame is None else frame_line(frame) if stop.phase in PYTHON else _line(stop, frame)
     above = 0 if stop.phase == 'call' else (context.lines - 1) // 2
@@ -212,6 +220,8 @@ def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, li
         return 'locals', [shown(name, value) for name, value in values.items()]
     if isinstance(entry, NodeEntry):
         return 'inputs', list(_inputs(stop, entry))
+    if isinstance(entry, RunEntry) and entry.call is not None:
+        return 'feeds', list(_feeds(stop, entry.call))
     return '', []
 
 
@@ -226,6 +236,19 @@ def _inputs(stop: Stop, entry: NodeEntry) -> Iterator[CardValue]:
             yield _card_value(stop, label, read(), tensor if tensor != label else '')
         except CommandError as error:
             yield CardValue(label, Value('', str(error).partition('\n')[0]), '')
+
+
+def _taken(stop: Stop, entry: Entry | None) -> Iterator[CardValue]:
+    """What a call that is over has got."""
+    if isinstance(entry, NodeEntry):
+        yield from _inputs(stop, entry)
+    elif isinstance(entry, RunEntry) and entry.call is not None:
+        yield from _feeds(stop, entry.call)
+
+
+def _feeds(stop: Stop, call: Call) -> Iterator[CardValue]:
+    for index, value in enumerate(call.inputs):
+        yield _card_value(stop, call.run.feeds[index] if index < len(call.run.feeds) else f'feed {index}', value)
 
 
 def local_values(frame: FrameType) -> dict[str, Any]:

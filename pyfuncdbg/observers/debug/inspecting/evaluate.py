@@ -4,6 +4,7 @@ Runs on the stopped thread. What is assigned goes to the frame itself, on every 
 """
 from __future__ import annotations
 
+import ast
 import builtins
 import ctypes
 import linecache
@@ -20,6 +21,7 @@ from pyfuncdbg.hooks.source_map import block_frames, function_variables, program
 from pyfuncdbg.observers.debug.conditions.compiled_expression import KNOWN
 from pyfuncdbg.observers.debug.conditions.session_variables import MARK, Presets, session_variables, translate, untranslate
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.inspecting.expression_statements import DISPLAY, displaying
 
 _NOTHING = object()
 _OF_THE_CALLER = frozenset(('locals', 'vars', 'dir', 'globals'))
@@ -39,6 +41,7 @@ class Namespace(dict[str, Any]):
         refused: Why a name could not be set or deleted: Python makes a NameError of it.
         presets: How to read the convenience variables that the stop sets.
         kept: Names that were assigned and are now variables of the session, without '$'.
+        display: Gets the value of each expression statement.
     """
 
     def __init__(self) -> None:
@@ -46,6 +49,7 @@ class Namespace(dict[str, Any]):
         self.refused: CommandError | None = None
         self.presets: Presets = {}
         self.kept: list[str] = []
+        self.display: Callable[[Any], object] = lambda value: None
 
     def get_name(self, name: str) -> Any:
         """The value of a name, `KeyError` if it has none."""
@@ -78,6 +82,8 @@ class Namespace(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name.startswith(MARK):
             return session_variables.get(name[1:], self.presets)
+        if name == DISPLAY:
+            return self.display
         try:
             return self.get_name(name)
         except KeyError:
@@ -110,10 +116,15 @@ class Namespace(dict[str, Any]):
 
 
 class FrameNames(Namespace):
-    """The names of a live frame: its locals and cells, then the globals of its module."""
+    """The names of a live frame: its locals and cells, then the globals of its module.
+
+    Attributes:
+        assigned: Names that were assigned.
+    """
 
     def __init__(self, frame: FrameType) -> None:
         super().__init__()
+        self.assigned: list[str] = []
         self._frame = frame
         self._blocks = block_frames(frame)            # of a converted function: each has only what it uses
 
@@ -144,6 +155,7 @@ class FrameNames(Namespace):
 
     def set_name(self, name: str, value: Any) -> None:
         frame = self._frame_of(name)
+        self.assigned.append(name)
         frame.f_locals[name] = value
         _write_back(frame, clear=False)
 
@@ -232,18 +244,14 @@ def evaluate(text: str, names: Namespace) -> Any:
     return _run(_compile(text, 'eval'), text, names)
 
 
-def carry_out(text: str, names: Namespace) -> Any:
-    """Do what a line of Python says; its value if it is an expression, else None.
+def carry_out(text: str, names: Namespace) -> None:
+    """Do what lines of Python say; `names.display` gets the value of each expression statement, as soon as there is one.
 
     Raises:
         CommandError: It is no Python, or it raises; with a caret at the place.
     """
     text = translate(text.strip())
-    try:
-        code = _compile(text, 'eval')
-    except CommandError:
-        code = _compile(text, 'exec')
-    return _run(code, text, names)
+    _run(_compile(text, 'exec', displaying), text, names)
 
 
 def repeatable(text: str) -> CodeType:
@@ -284,10 +292,10 @@ def replace_tensor_names(text: str, tensors: Iterable[str]) -> tuple[str, dict[s
     Returns:
         The expression with names of the same length in place of the tensors, and what each of them means.
     """
-    names = sorted(tensors, key=len, reverse=True)
+    names = sorted((name for name in tensors if ':' in name), key=len, reverse=True)
     if ':' not in text or not names:
         return text, {}
-    pattern = re.compile(r'(?<![\w/.])(' + '|'.join(re.escape(name) for name in names if ':' in name) + r')(?!\w)')
+    pattern = re.compile(r'(?<![\w/.])(' + '|'.join(re.escape(name) for name in names) + r')(?!\w)')
     meaning: dict[str, str] = {}
     parts, position = [], 0
     for match in pattern.finditer(text):
@@ -316,11 +324,12 @@ def _open_slices(text: str) -> int:
     return sum(open_brackets)
 
 
-def _compile(text: str, mode: str) -> CodeType:
+def _compile(text: str, mode: str, change: Callable[[ast.Module], ast.Module] = lambda tree: tree) -> CodeType:
     if not text:
         raise MissingExpressionError('an expression is missing: type one, such as "p x.shape"')
     try:
-        code: CodeType = compile(text, TYPED_CODE, mode, dont_inherit=True)
+        tree: Any = ast.parse(text, TYPED_CODE, mode)
+        code: CodeType = compile(change(tree), TYPED_CODE, mode, dont_inherit=True)
     except SyntaxError as error:
         raise CommandError(_with_caret(text, f'SyntaxError: {error.msg}', (error.offset or 1) - 1, error.lineno
                                        or 1)) from None

@@ -83,6 +83,12 @@ def in_copied_frames(stop: Stop) -> bool:
     return site is not None and site.traits.copied_frames
 
 
+def is_copy_selected(stop: Stop) -> bool:
+    """Whether the selected entry is a frame that is a copy: it is inside of the call; those around it are live."""
+    inner = selected_index(stop)
+    return in_copied_frames(stop) and any(isinstance(entry, NodeEntry) for entry in stack_of(stop)[:inner])
+
+
 def selected_index(stop: Stop) -> int:
     """Index in the stack of the selected entry."""
     stack = stack_of(stop)
