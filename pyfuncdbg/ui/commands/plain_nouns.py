@@ -1,4 +1,4 @@
-"""Plain nouns for what a trace holds, and the command that shows it: the hint where such a word is typed as a command."""
+"""The command that shows what a plain noun means: the hint where such a word is typed as a command."""
 from __future__ import annotations
 
 _COMMANDS = (
