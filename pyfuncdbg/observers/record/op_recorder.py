@@ -14,8 +14,8 @@ from numpy import ndarray
 from pyfuncdbg.hooks.op_batch import OpBatch
 from pyfuncdbg.hooks.value_placeholders import LaterValue
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
-from pyfuncdbg.observers.record.log.op_columns import QueuedOps
-from pyfuncdbg.observers.record.snapshots.snapshot import LARGEST, OVER_BUDGET
+from pyfuncdbg.observers.record.log.op_columns import QueuedOps, read_value
+from pyfuncdbg.observers.record.snapshots.snapshot import LARGEST
 from pyfuncdbg.observers.record.snapshots.statistics import IN_ROWS
 
 _OP_SIZE = 128
@@ -73,10 +73,12 @@ class OpRecorder:
             calls.backlog.overflow(lambda: allowance.used + size <= self._share or not calls.backlog.ops)
         if not self._charge(size):
             queued.charge = _OP_SIZE * len(batch)
-            _drop_values(queued)
             if not self._charge(queued.charge):
-                calls.backlog.losses.add(queued.losses())
-                return
+                if calls.backlog.ops or not calls.backlog.cap:
+                    calls.backlog.losses.add(queued.losses())
+                    return
+                queued.charge = 0               # the calls that are running hold all memory, and this is in it anyway
+            self._take_singly(batch)
         calls.backlog.ops.append(queued)
         if calls.backlog.mark == 0:             # the writer's thread does not run: after a fork
             calls.restart()
@@ -114,16 +116,18 @@ class OpRecorder:
                 if entry is not None:           # also what an op has passed on
                     values[place] = entry[1]
                     continue
-                size += value.nbytes
                 if self._limit < 0:
                     values[place] = _placeholder(value)
-                elif not owns_values and (place in copied or value.base is not None):
+                    continue
+                size += value.nbytes
+                if not owns_values and (place in copied or value.base is not None):
                     values[place] = value.copy()
                     copies[id(value)] = value, values[place]
             elif kind is LaterValue:
-                size += min(value.nbytes, _HELD)
                 if self._limit < 0:
                     values[place] = _placeholder(value)
+                else:
+                    size += min(value.nbytes, _HELD)
             elif kind not in scalars:
                 if isinstance(value, np.generic) and value.dtype.char in IN_ROWS:
                     values[place] = np.asarray(value)
@@ -131,14 +135,19 @@ class OpRecorder:
                     values[place] = snapshots.take(value, host)
         return size
 
+    def _take_singly(self, batch: OpBatch) -> None:
+        """Take values that have no room in memory together one by one, as those of a call.
+
+        Of each there is a copy, or where that has no room either, now, its statistics or its bytes in the log.
+        """
+        values, snapshots = batch.values, self._calls.snapshots
+        for place, value in enumerate(values if self._limit >= 0 else ()):
+            if type(value) is LaterValue:
+                value = values[place] = read_value(value, self._limit)
+            if type(value) is ndarray:
+                values[place] = snapshots.take_array(value)
+
 
 def _placeholder(array: np.ndarray | LaterValue) -> np.ndarray:
     """An array of the same type and shape without memory."""
     return np.broadcast_to(np.zeros((), array.dtype), array.shape)
-
-
-def _drop_values(queued: QueuedOps) -> None:
-    """Keep nothing of the arrays of ops that have no room."""
-    queued.limit, queued.note = -1, OVER_BUDGET
-    queued.batch.values = [_placeholder(value) if type(value) in (np.ndarray, LaterValue) else value
-                           for value in queued.batch.values]

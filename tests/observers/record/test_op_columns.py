@@ -239,6 +239,55 @@ def test_what_has_no_room_is_counted(tmp_path):
         assert all(one.level == 'full' or one.note == 'over budget' for call in calls for one in call.outputs)
 
 
+@pytest.mark.parametrize('options', [{'level': 'full'}, {'full_limit': 0}, {'full_limit': 30_000}, {'level': 'none'}])
+@pytest.mark.parametrize(('length', 'budget'), [(10_000, 2_097_152), (70_000, 4_194_304)])
+def test_values_that_have_no_room_in_memory_together_are_kept_as_any(tmp_path, options, length, budget):
+    assert (4 * length > budget // 16) is (length == 70_000)       # larger than the memory together, or each
+    runs = [values_of(1, 8, np.float32, (length,)) for _ in range(2)]
+    unbounded = contents(tmp_path / 'a.pfd', chain_of(6), runs, True, budget=1 << 30, **options)
+    bounded = contents(tmp_path / 'b.pfd', chain_of(6), runs, True, budget=budget, **options)
+    assert bounded == unbounded and len(bounded) == 12
+
+
+def test_values_to_be_read_later_that_have_no_room_in_memory_are_read_at_once(tmp_path):
+    arrays = values_of(0, 8, np.float32, (10_000,))
+    values: list[Any] = [LaterValue(array.dtype, array.shape, lambda array=array: array) for array in arrays]
+    with Recorder(tmp_path / 'a.pfd', ops=True, level='full', budget=2 << 20) as recorder:
+        batch = batch_of(chain_of(6), new_run(), values)
+        batch.awaits = True
+        deliver(hooks.op_recorder, batch)
+        recorder.flush()
+        assert recorder._snapshots.allowance.used == 0
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        assert not trace.info().dropped
+        kept = [tensor.to_numpy() for call in trace.calls(kind='op') for tensor in call.outputs]
+    assert [one.tobytes() for one in kept] == [one.tobytes() for one in arrays[2:]]
+
+
+def test_of_what_has_no_room_on_disk_nan_is_found(tmp_path):
+    values = values_of(0, 8, np.float32, (10_000,))
+    with Recorder(tmp_path / 'a.pfd', ops=True, level='full', budget=128 << 10):
+        deliver(hooks.op_recorder, batch_of(chain_of(6), new_run(), values))
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        calls = trace.calls(kind='op')
+        assert [call.ordinal for call in calls] == [0] * 6 and trace.info().dropped['tensors'] >= 6
+        assert [call.site.name for call in trace.calls(kind='op', bad=True)] == ['op5']
+        assert calls[-1].outputs[0].stats.nan == 1 and calls[-1].outputs[0].note == 'over budget'
+
+
+def test_ops_are_kept_while_running_calls_hold_all_memory(tmp_path):
+    def inner(*_):
+        deliver(hooks.op_recorder, batch_of(sequence, run, values_of(0, 402, np.float32, (2,))))
+        return [np.float32(0)]
+    sequence, run = chain_of(400), new_run()            # 51,200 bytes of the 65,536 without values
+    with Recorder(tmp_path / 'a.pfd', ops=True, budget=1 << 20) as recorder:
+        invoke(new_site(None, 'outer', 'python'), inner, run, [np.zeros(15_000, np.float32)])
+        recorder.flush()
+        assert recorder._snapshots.allowance.used == 0
+    with Trace.open(tmp_path / 'a.pfd') as trace:
+        assert trace.count(kind='op') == 400 and not trace.info().dropped
+
+
 def test_a_mistake_of_the_recorder_is_no_error_of_the_program(tmp_path, capfd):
     sequence = chain_of(1)
     with Recorder(tmp_path / 'a.pfd', ops=True) as recorder:

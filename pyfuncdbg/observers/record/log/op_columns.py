@@ -27,21 +27,19 @@ class QueuedOps:
         batch: The ops; its values are the arrays themselves, scalars, or snapshots.
         limit: Bytes up to which an array is kept whole; -1 where nothing is kept of any.
         charge: Bytes taken from the allowance.
-        note: Why nothing is kept of the arrays, else ''.
     """
 
-    __slots__ = ('batch', 'charge', 'limit', 'note')
+    __slots__ = ('batch', 'charge', 'limit')
 
     def __init__(self, batch: OpBatch, limit: int, charge: int) -> None:
         self.batch = batch
         self.limit = limit
         self.charge = charge
-        self.note = ''
 
     def read_values(self) -> None:
         """Read the values that are to be read later; on the writer's thread, which may wait for them."""
         if self.batch.awaits:
-            self.batch.values = [_read(value, self.limit) if type(value) is LaterValue else value
+            self.batch.values = [read_value(value, self.limit) if type(value) is LaterValue else value
                                  for value in self.batch.values]
             self.batch.awaits = False
 
@@ -55,8 +53,16 @@ class QueuedOps:
         return {'calls': len(self.batch), 'tensors': len(values), 'bytes': sum([getattr(v, 'nbytes', 8) for v in values])}
 
 
-def _read(value: LaterValue, limit: int) -> np.ndarray | Snapshot:
-    """The elements of a value, or a snapshot where a column cannot hold them."""
+def read_value(value: LaterValue, limit: int) -> np.ndarray | Snapshot:
+    """Read the elements of a value, which may have to be waited for.
+
+    Args:
+        value: Of a batch of ops.
+        limit: Bytes up to which it is kept whole.
+
+    Returns:
+        The elements, or a snapshot where a column cannot hold them.
+    """
     elements = value.elements()
     if isinstance(elements, UnknownValue):
         return Snapshot(elements.dtype, elements.shape, 0, f'{NOT_KNOWN}: {elements.reason}')
@@ -141,7 +147,7 @@ def encode(queued: Sequence[QueuedOps], store: ValueStore) -> bytes:
     outs = np.concatenate([one.outputs[:count] for one, count in zip(made, counts, strict=True)])
     values = RecordValues(store)
     for ops in queued:
-        values.put_arrays(ops.batch.values, ops.limit, ops.note)
+        values.put_arrays(ops.batch.values, ops.limit)
 
     def repeated(numbers: Sequence[int]) -> np.ndarray:
         return np.repeat(np.array(numbers, np.int64), counts)

@@ -15,7 +15,7 @@ cdef class RecordValues:
     @cython.locals(rank=Py_ssize_t)
     cpdef object put_copies(self, object values)
     @cython.locals(rank=Py_ssize_t, places=dict)
-    cpdef object put_arrays(self, object values, long long limit, str note)
+    cpdef object put_arrays(self, object values, long long limit)
     @cython.locals(code=Py_ssize_t, rank=Py_ssize_t, same=list)
     cdef object _put_other(self, object value)
     @cython.locals(rank=Py_ssize_t)
@@ -26,7 +26,7 @@ cdef class RecordValues:
     @cython.locals(rank=Py_ssize_t)
     cdef Py_ssize_t _put_snapshot(self, object snapshot, object data) except -2
     @cython.locals(nbytes=cython.longlong, rank=Py_ssize_t, level=Py_ssize_t)
-    cdef Py_ssize_t _put_array(self, object array, long long limit, str note) except -2
+    cdef Py_ssize_t _put_array(self, object array, long long limit) except -2
     cdef object _note_dtype(self, object dtype)
     cdef Py_ssize_t _put_column(self, object array, object shape, Py_ssize_t nbytes) except -2
     cdef object _place(self, object where)

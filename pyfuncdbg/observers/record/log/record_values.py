@@ -132,13 +132,12 @@ class RecordValues:
                     continue
             self._put_other(value)
 
-    def put_arrays(self, values: Sequence[Any], limit: int, note: str) -> None:
+    def put_arrays(self, values: Sequence[Any], limit: int) -> None:
         """Put the values of ops: arrays that nothing writes to.
 
         Args:
             values: Arrays, scalars, and snapshots.
             limit: Bytes up to which an array is kept whole; -1 where nothing is kept of any.
-            note: Why nothing is kept of the arrays, else ''.
         """
         places = self._array_places.setdefault(limit, {})       # a constant is a value of every run
         for value in values:
@@ -147,7 +146,7 @@ class RecordValues:
                 continue
             rank = places.get(id(value), -1)
             if rank < 0:
-                rank = places[id(value)] = self._put_array(value, limit, note)
+                rank = places[id(value)] = self._put_array(value, limit)
             self._codes.append(COLUMNED)
             self._ranks.append(rank)
 
@@ -224,17 +223,17 @@ class RecordValues:
         self._summarized.append(rank)
         return rank
 
-    def _put_array(self, array: np.ndarray, limit: int, note: str) -> int:
-        nbytes, where = array.nbytes, None
+    def _put_array(self, array: np.ndarray, limit: int) -> int:
+        nbytes, where, note = array.nbytes, None, ''
         dtype = array.dtype
         if dtype is not self._dtype:
             self._note_dtype(dtype)
         rank = self._put_column(array, array.shape, nbytes)
         if limit >= nbytes:
             where = self._store.place_array(array)
-            note = '' if where is not None else OVER_BUDGET
-        if note:
-            self._store.miss(nbytes)
+            if where is None:
+                note = OVER_BUDGET
+                self._store.miss(nbytes)
         elif 0 < limit < nbytes:
             note = f'more than {limit} bytes'
         if note:
