@@ -153,7 +153,8 @@ def _pack_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
 
 
 register(OpDef('Pack', _pack, _pack_types,
-               lambda node, grad: apply('Unpack', (grad,), {'num': len(node.inputs), 'axis': node.attrs.get('axis', 0)}),
+               lambda node, grad: apply('Unpack', (grad,), {'num': len(node.inputs), 'axis': node.attrs.get('axis', 0)},
+                                        'unstack'),
                kernel_attrs=('axis',), alias='stack'))
 
 
@@ -190,7 +191,7 @@ def _unpack_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
 
 
 register(OpDef('Unpack', _unpack, _unpack_types,
-               lambda node, *grads: [apply('Pack', grads, {'axis': node.attrs.get('axis', 0), 'N': len(grads)})],
+               lambda node, *grads: [apply('Pack', grads, {'axis': node.attrs.get('axis', 0), 'N': len(grads)}, 'stack')],
                outputs=-1, kernel_attrs=('num', 'axis'), free=True, alias='unstack'))
 
 

@@ -291,9 +291,15 @@ def _identity_n_gradient(node: Node, *grads: Any) -> Sequence[Any]:
     return list(grads) if rule is None else rule(node, *grads)
 
 
+def _refuse_gradient(node: Node, *grads: Any) -> Sequence[Any]:
+    message = node.attrs.get('message', b'')
+    reason = message if isinstance(message, bytes) else str(message).encode()
+    raise LookupError(f'Gradient explicitly disabled. Reason: {reason!r}')
+
+
 register(OpDef('Identity', lambda x: x, _same, lambda node, grad: [grad], free=True, slices=True))
 register(OpDef('StopGradient', lambda x: x, _same, no_gradient, free=True))
-register(OpDef('PreventGradient', lambda x: x, _same, None, free=True))
+register(OpDef('PreventGradient', lambda x: x, _same, _refuse_gradient, free=True))
 register(OpDef('IdentityN', lambda *values: values, lambda inputs, attrs: [(x.dtype, x.shape) for x in inputs],
                _identity_n_gradient, outputs=-1, free=True))
 

@@ -121,7 +121,7 @@ def _where_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(dtypes.int64, TensorShape.of((None, inputs[0].shape.rank)))]
 
 
-register(OpDef('Where', _where_kernel, _where_types, no_gradient))
+register(OpDef('Where', _where_kernel, _where_types))
 
 
 @overridable

@@ -47,7 +47,7 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
         name: Of the public function.
         op: TensorFlow's op type, which is the default node name too.
         kernel: A ufunc (which takes `out=`) or a function of one value.
-        rule: Gradient; None where it is zero or does not exist.
+        rule: Gradient; None where it is zero, or does not exist: of a test of each element.
         allowed: Dtypes it takes.
         dtype: Of the result, if it is not the input's.
         parameter: What error messages call the input.
@@ -59,7 +59,8 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
         assert rule is not None
         return [rule(grad, node.inputs[0], node.outputs[0])]
 
-    register(OpDef(op, kernel, same_rule(op, allowed, parameter, dtype), gradient if rule else ZERO,
+    without = None if dtype is dtypes.bool else ZERO
+    register(OpDef(op, kernel, same_rule(op, allowed, parameter, dtype), gradient if rule else without,
                    into=isinstance(kernel, np.ufunc)))
 
     permit(op, allowed)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
@@ -103,7 +103,7 @@ def _bound_kernel(side: Any) -> Callable[..., Any]:
 
 
 for _op, _side in (('LowerBound', 'left'), ('UpperBound', 'right')):
-    register(OpDef(_op, _bound_kernel(_side), lambda inputs, attrs: [(attrs['out_type'], inputs[1].shape)], no_gradient,
+    register(OpDef(_op, _bound_kernel(_side), lambda inputs, attrs: [(attrs['out_type'], inputs[1].shape)],
                    kernel_attrs=('out_type',)))
 
 
@@ -141,7 +141,7 @@ def _histogram_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]
     return [(attrs['dtype'], TensorShape.of((None if bins is None else bins[0],)))]
 
 
-register(OpDef('HistogramFixedWidth', _histogram, _histogram_types, no_gradient, kernel_attrs=('dtype',)))
+register(OpDef('HistogramFixedWidth', _histogram, _histogram_types, kernel_attrs=('dtype',)))
 
 
 def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,

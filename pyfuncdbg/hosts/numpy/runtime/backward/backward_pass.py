@@ -12,7 +12,7 @@ import numpy as np
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.context import current_graph, process
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import ONES, SUM, ZEROS, Node, apply_gradient
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import ONES, SUM, ZEROS, Node, apply_gradient, no_gradient
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense, join_slices
@@ -169,6 +169,31 @@ def _push(node: Any, reached: Container[int] | None, gradients: Gradients, step:
                 parts[key] = [gradient]
             if call:
                 gradients.came_from(key, call)
+
+
+def begin_at_integers(path: Sequence[Any], reached: Container[int], targets: Iterable[Any], gradients: Gradients) -> None:
+    """Let the nodes take part whose integer or bool outputs are targets, as in TensorFlow: other outputs get zeros.
+
+    Args:
+        path: The nodes between sources and targets.
+        reached: Ids of the tensors that depend on a source.
+        targets: The targets.
+        gradients: Of the targets; zeros are added.
+
+    Raises:
+        LookupError: One of those nodes has no gradient rule.
+    """
+    integers = {id(target) for target in targets if isinstance(target, Tensor) and not target.dtype.is_trainable}
+    for node in path if integers else ():
+        if not any(id(output) in integers for output in node.outputs):
+            continue
+        if node.definition.gradient is None:
+            is_end(node, reached)
+        elif not (node.definition.gradient is no_gradient or node.definition.sparse):
+            for output, gradient in zip(node.outputs, fill_with_zeros([*map(gradients.of, node.outputs)], node.outputs),
+                                        strict=True):
+                if gradient is not None and id(output) not in gradients.parts:
+                    gradients.add(output, gradient)
 
 
 def is_end(node: Any, reached: Container[int] | None) -> bool:

@@ -165,7 +165,7 @@ def _make_ones(target: Any, name: str) -> Any:
     else:
         shape = apply(SHAPE, (target,), {'out_type': int32})
     with target.graph.name_scope(name) as full:
-        one = apply(CONSTANT, (), {'dtype': target.dtype, 'value': to_array(1, target.dtype)})
+        one = apply(CONSTANT, (), {'dtype': target.dtype, 'value': to_array(target.dtype.name == 'bool' or 1, target.dtype)})
         return apply(FILL, (shape, one), {'index_type': int32}, full)
 
 
@@ -183,12 +183,13 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
             parts.add(target, seed)
     step = graph_step(graph, gated)
     edges = _Edges(sources)
+    integers = {target.op for target in targets if not target.dtype.is_trainable}
     order, ends = _order(targets, sources, {t.op for t in stops}, edges)
     # Gradients of all inputs, as in TensorFlow, so that nodes have its names: a plan omits unused ones.
     for op in order:
         with graph.colocate_with(op) if colocated else nullcontext():
             incoming = [parts.of(output) for output in (*op.outputs, *op.hidden)]
-            if op in ends or all(gradient is None for gradient in incoming):
+            if op in ends or (all(gradient is None for gradient in incoming) and op not in integers):
                 continue
             definition = op.definition
             if definition.gradient is None:
@@ -197,6 +198,8 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
                 incoming = [dense(gradient) for gradient in incoming]
             if not (definition.sparse or definition.gradient is no_gradient):       # zeros would be unused
                 incoming = fill_with_zeros(incoming, op.outputs)
+            if all(gradient is None for gradient in incoming):
+                continue                            # a target of integers, without an output of another type
             outgoing, _ = step(op, incoming, (), ALL_NEEDED)
         for tensor, gradient in zip(edges.inputs(op), outgoing, strict=False):
             if gradient is not None:

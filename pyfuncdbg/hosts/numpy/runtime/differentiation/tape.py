@@ -20,6 +20,7 @@ from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import (
     Gradients,
     Step,
     backward,
+    begin_at_integers,
     nodes_between,
     ones_like,
     plain_step,
@@ -271,7 +272,10 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
 
     def whole(*_: Any) -> Sequence[Any]:
         own = {id(s): gradients.of(s) for s in sources if id(s) in untracked}
-        backward(*nodes_between(nodes, [s for s in sources if id(s) not in own]), gradients, step)
+        path, reached = nodes_between(nodes, [s for s in sources if id(s) not in own])
+        if not inner:                               # a function may return whatever it likes beside its results
+            begin_at_integers(path, reached, targets, gradients)
+        backward(path, reached, gradients, step)
         return [None if not isinstance(s, Tensor) or not s.dtype.is_trainable else own[id(s)] if id(s) in own
                 else gradients.of(s) for s in sources]
 
