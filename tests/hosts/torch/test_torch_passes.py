@@ -266,3 +266,25 @@ late[0].sum().backward()
     assert {name: reason for (run, name), reason in dead.items() if run == passes[0]} == of_a_step
     assert {name: reason for (run, name), reason in dead.items() if run == passes[1]} == of_a_step
     assert {name: reason for (run, name), reason in dead.items() if run == passes[2]} == {'SGD.params[1]': unused}
+
+
+def test_each_gradient_that_one_line_cuts_off_has_that_line_as_its_reason(record: Record) -> None:
+    recorded = record('''
+import torch
+from torch import nn
+net = nn.ParameterDict({name: nn.Parameter(torch.ones(2)) for name in 'abcdef'})
+def cut(t):
+    return t.detach()
+state = torch.ones(2)
+for step in range(2):
+    left, right = (net.a * 2).detach(), (net.b * 2).detach()
+    for _ in range(40):                         # much more than a bounded number of searches
+        state = cut(state * net.c)
+    both = torch.cat([cut(net.d * 2 * state), cut(net.e * 2 * state)])
+    (net.f * (left + right)).sum().backward()
+''')
+    passes = [run.id for run in recorded.trace.runs() if run.kind == 'backward']
+    dead = {(call.run, call.site.attrs['forward']): str(call.site.attrs['dead']).partition(' cuts')[0]
+            for call in recorded.trace.calls(kind='gradient') if 'dead' in call.site.attrs}
+    lines = dict.fromkeys('ab', 'detach() (program.py:9)') | dict.fromkeys('cde', 'detach() (program.py:6)')
+    assert dead == {(run, name): reason for run in passes for name, reason in lines.items()}

@@ -216,13 +216,11 @@ class ForwardMode:
         if name not in WAYS and (not isinstance(result, self._tensor) or any(result is tensor for tensor in inputs)):
             return
         line = program_line(frame) or NOWHERE
-        loss = self._describe(name, result, line)
-        leaves = [tensor for tensor in inputs if tensor.is_leaf]
-        if not self.notes.is_noted(loss.kind, loss.name, line):     # to go down a graph takes longer
-            for tensor in inputs:
-                if tensor.grad_fn is not None:
-                    leaves += leaves_below(tensor.grad_fn, _MOST_NODES)
-        self.notes.note_loss(loss, leaves, result)
+        loss = self.notes.note_loss(self._describe(name, result, line), result)
+        loss.add_leaves([tensor for tensor in inputs if tensor.is_leaf])
+        for tensor in inputs:
+            if tensor.grad_fn is not None:
+                loss.add_leaves(leaves_below(tensor.grad_fn, _MOST_NODES, loss.searched))
 
     def _describe(self, name: str, result: Any, line: Frame) -> GradientLoss:
         if name in WAYS:

@@ -35,6 +35,7 @@ class GradientLoss:
         out: What the result was then made, if its elements were taken out: 'to NumPy'.
         leaves: The leaves that the inputs depend on, by id.
         epoch: Number of the last epoch that it happened in.
+        searched: Sequence numbers of the nodes that were searched for leaves in that epoch.
     """
 
     kind: str
@@ -44,6 +45,14 @@ class GradientLoss:
     out: str = ''
     leaves: dict[int, weakref.ref[Any]] = field(default_factory=dict)
     epoch: int = 0
+    searched: set[int] = field(default_factory=set)
+
+    def add_leaves(self, leaves: Sequence[Any]) -> None:
+        """Note leaves that the inputs of a call depend on."""
+        for leaf in leaves:
+            if len(self.leaves) >= _MOST_LEAVES:
+                return
+            self.leaves[id(leaf)] = weakref.ref(leaf)
 
 
 class ForwardNotes:
@@ -104,8 +113,16 @@ class ForwardNotes:
         use = self._uses.get(id(leaf))
         return use[2:] if use is not None and use[1] == self.epoch and use[0]() is leaf else None
 
-    def note_loss(self, loss: GradientLoss, leaves: Sequence[Any], result: Any) -> None:
-        """Note an operation whose result has no gradient."""
+    def note_loss(self, loss: GradientLoss, result: Any) -> GradientLoss:
+        """Note an operation whose result has no gradient.
+
+        Args:
+            loss: Of this call of the operation.
+            result: Of the operation.
+
+        Returns:
+            The loss of all its calls at that line, to which this one's leaves are added.
+        """
         key = loss.kind, loss.name, loss.line
         known = self.losses.get(key)
         if known is None:
@@ -115,15 +132,12 @@ class ForwardNotes:
         if known.epoch != self.epoch:
             known.epoch = self.epoch
             known.leaves.clear()
-        for leaf in leaves[:_MOST_LEAVES]:
-            known.leaves[id(leaf)] = weakref.ref(leaf)
+            known.searched.clear()
+        if len(known.searched) > _MOST_KEPT:
+            known.searched.clear()
         if hasattr(result, 'grad_fn'):
             self._last_loss = weakref.ref(result), known
-
-    def is_noted(self, kind: str, name: str, line: Frame) -> bool:
-        """Whether such a loss was noted in this epoch."""
-        known = self.losses.get((kind, name, line))
-        return known is not None and known.epoch == self.epoch
+        return known
 
     def note_taken_out(self, tensor: Any, way: str) -> None:
         """Note that the elements of a tensor without gradient were taken out: of what lost its gradient just before."""

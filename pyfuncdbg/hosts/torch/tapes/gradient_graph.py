@@ -56,14 +56,29 @@ def node_of(tensor: Any) -> Any:
     return tensor.view_as(tensor).grad_fn.next_functions[0][0]
 
 
-def leaves_below(node: Any, most: int) -> list[Any]:
-    """The leaves whose gradient a node leads to, among the first `most` nodes."""
-    leaves, pending, known = [], [node], {node}
-    while pending and len(known) < most:
+def leaves_below(node: Any, most: int, searched: set[int]) -> list[Any]:
+    """The leaves whose gradient a node leads to, found at nodes that were not searched before.
+
+    Args:
+        node: Where the search begins.
+        most: Nodes that are searched.
+        searched: Sequence numbers of the nodes of earlier searches; those of this one are added. So many searches of a graph
+            that grows between them, as that of a loop, take as long as one search of all of it.
+
+    Returns:
+        The leaves, in the order of the search.
+    """
+    leaves, pending, known, left = [], [node], {node}, most
+    while pending and left:
+        left -= 1
         one = pending.pop()
         edges = one.next_functions
         if not edges and (leaf := getattr(one, 'variable', None)) is not None:
-            leaves.append(leaf)
+            leaves.append(leaf)                 # these nodes all have the same number
+            continue
+        if (number := one._sequence_nr()) in searched:
+            continue
+        searched.add(number)
         for target, _ in edges:
             if target is not None and target not in known:
                 known.add(target)
