@@ -22,18 +22,20 @@ def call_name(call: CallRecord, limit: int = 40) -> str:
 
 
 def site_label_text(alike: SiteLabel | None) -> Text:
-    """'train.py:12', the line that made it; '2nd of 3' where all are made by the same lines; '' of one that is alone."""
+    """'train.py:12', the line that made it; '2nd of 3 at train.py:12' where that made several; '' of one that is alone."""
     if alike is None:
         return Text()
-    return place(alike.filename, alike.line) if alike.filename else Text(f'{ordinal(alike.number)} of {alike.count:,}')
+    among = f'{ordinal(alike.number)} of {alike.count:,}' if alike.count > 1 else ''
+    line = place(alike.filename, alike.line) if alike.filename else Text()
+    return Text.assemble(among, ' at ' if among and line else '', line)
 
 
 def creation_note(alike: SiteLabel | None) -> Text:
     """The label with its words, for text without a column of its own: '  made at train.py:12'."""
-    return Text() if alike is None else Text.assemble('  made ', 'at ' if alike.filename else '', site_label_text(alike))
+    return Text() if alike is None else Text.assemble('  made ', 'at ' if alike.count == 1 else '', site_label_text(alike))
 
 
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.sample_trace import demo
-    demo(Text.assemble('norm  model.py:5', creation_note(SiteLabel('train.py', 12, 1, 2))),
+    demo(Text.assemble('norm  model.py:5', creation_note(SiteLabel('train.py', 12, 1, 1))),
          site_label_text(SiteLabel('', 0, 2, 3)))

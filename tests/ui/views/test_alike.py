@@ -52,10 +52,23 @@ def test_those_of_a_loop_by_their_order_also_where_some_are_filtered(tmp_path: P
         for _ in range(3):
             run(*built())
     found = shown(tmp_path)
-    assert found['calls'] == found['lp'] == ['1st of 3', '2nd of 3', '3rd of 3']
+    line = f'{Path(__file__).name}:{built.__code__.co_firstlineno + 3}'
+    assert found['calls'] == found['lp'] == [f'{nth} of 3 at {line}' for nth in ('1st', '2nd', '3rd')]
     assert sorted(words.split('  made ')[1].strip() for words in found['report']) == found['calls']
     with Trace.open(tmp_path / 'trace.pfd') as trace:
         assert '2nd of 3' in execute(['calls', '--run', str(trace.calls()[1].run)], Context(trace, width=100)).text(100)
+
+
+def test_those_of_several_lines_by_the_line_and_their_order_there(tmp_path: Path) -> None:
+    with pyfuncdbg.record(tmp_path / 'trace.pfd'):
+        for _ in range(2):
+            run(*built())
+        run(*built())
+    found = shown(tmp_path)
+    first = test_those_of_several_lines_by_the_line_and_their_order_there.__code__.co_firstlineno + 3
+    name = Path(__file__).name
+    assert found['calls'] == found['lp'] == [f'1st of 2 at {name}:{first}', f'2nd of 2 at {name}:{first}',
+                                               f'{name}:{first + 1}']
 
 
 def test_one_site_needs_no_word(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 such."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,8 +14,9 @@ class SiteLabel:
     """Label of one among several sites that look alike.
 
     Attributes:
-        filename, line: The innermost line of the program that made it and none of the others; '' and 0 if there is none.
-        number, count: The how manieth it is in the order of their making, and of how many.
+        filename, line: The line of the program that made it and not the others, or the fewest of them; '' and 0 if none
+            is known.
+        number, count: The how manieth it is of those that this line made, in the order of their making, and of how many.
     """
 
     filename: str
@@ -33,15 +35,16 @@ def labels_by_site(sites: Iterable[SiteRecord]) -> dict[tuple[int, int], SiteLab
         if len(group) > 1:
             group.sort(key=lambda site: site.id)
             places = _places(group)
-            labels.update({(site.process, site.id): SiteLabel(*place, number, len(group))
-                           for number, (site, place) in enumerate(zip(group, places, strict=True), 1)})
+            counts = Counter(places)
+            numbers: Counter[tuple[str, int]] = Counter()
+            for site, place in zip(group, places, strict=True):
+                numbers[place] += 1
+                labels[site.process, site.id] = SiteLabel(*place, numbers[place], counts[place])
     return labels
 
 
 def _places(sites: list[SiteRecord]) -> list[tuple[str, int]]:
-    """The innermost lines of the program that differ for all of them."""
-    for level in range(1, min(len(site.stack) for site in sites) + 1):
-        frames = [(site.stack[-level].filename, site.stack[-level].line) for site in sites]
-        if len(set(frames)) == len(sites):
-            return frames
-    return [('', 0)] * len(sites)
+    """The lines of the program at the innermost level of their stacks that distinguishes most of them."""
+    levels = [[(site.stack[-level].filename, site.stack[-level].line) for site in sites]
+              for level in range(1, min(len(site.stack) for site in sites) + 1)]
+    return max(levels, key=lambda frames: len(set(frames)), default=[('', 0)] * len(sites))
