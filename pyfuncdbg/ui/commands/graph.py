@@ -14,7 +14,7 @@ from rich.console import RenderableType
 
 from pyfuncdbg.hooks.module_structure import LEFT_OUT, ModuleStructure, modules_of
 from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, graph_of, plan_of
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, graph_of, has_graph, plan_of
 from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues
 from pyfuncdbg.observers.debug.reports.diagram import Diagram, graph_diagram, tape_diagram
 from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeListRow, node_rows
@@ -36,6 +36,7 @@ from pyfuncdbg.ui.views.numerics.tape import check_mark, tape_view
 from pyfuncdbg.ui.views.reports.picture_file import picture_file_view
 
 SHOWN = 60
+RUNS = 1_000
 BOXES = 300
 FORMS = ('text', 'mermaid', 'dot')
 SORTS: dict[str, Callable[[NodeListRow], Any]] = {
@@ -54,6 +55,8 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     stopped = context.stop.run if context.stop is not None else None
     if run is None and stopped is not None and stopped.sites:
         run = stopped.id
+    elif run is None and not has_graph(context.trace):
+        run = _newest_with_modules(context, stopped.id if stopped is not None else None)
     over = context.stop is None or context.stop.phase == 'end'
     live = stopped is not None and stopped.id == run and not over
     graph = graph_of(context.trace, plan_of(context.trace, run), run)
@@ -76,6 +79,13 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
                     *_modules(context, run, args.site))
 
 
+def _newest_with_modules(context: Context, stopped: int | None) -> int | None:
+    """The run of a stop if it is a call of modules, else the newest that is."""
+    runs = context.trace.calls(kind='run', newest_first=True, limit=RUNS)
+    found = [call.run for call in runs if modules_of(call.site.attrs)]
+    return stopped if stopped in found else next(iter(found), None)
+
+
 def _modules(context: Context, run: int | None, pattern: str | None) -> tuple[tuple[ModuleStructure, ...], int]:
     """The modules of a run whose path or class is of a pattern, and how many were not recorded."""
     call = next(iter(context.trace.calls(kind='run', run=run)), None) if run is not None else None
@@ -93,7 +103,7 @@ def _value(graph: RecordedGraph, values: NodeValues, row: NodeListRow) -> Tensor
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive,
-                        help='of run N (default: the stopped run, else all runs of the newest graph)')
+                        help='of run N (default: the stopped run, else all runs of the newest graph, else the newest call of modules)')
     parser.add_argument('--site', metavar='GLOB',
                         help="nodes, op types or functions of this name or pattern, such as 'layer*/norm'")
     parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='order',

@@ -15,6 +15,8 @@ from torch_programs import PROGRAMS, Record, plain_output, run_command
 import pyfuncdbg
 from pyfuncdbg.observers.record.records import RunRecord
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 
 pytestmark = pytest.mark.torch
 
@@ -48,7 +50,7 @@ def test_a_training_step_is_two_module_calls_and_a_pass_and_the_same_bit_for_bit
     trace = recorded.trace
     runs = [(run.label, run.kind, [tensor.name for tensor in run.feeds]) for run in trace.runs()]
     assert runs == 2 * [('Net', 'function', ['x', 'scale']), ('CrossEntropyLoss', 'function', ['input', 'target']),
-                        ('backward', 'backward', [''])]
+                        ('backward', 'backward', ['root'])]
     dead = {call.site.attrs['forward']: call.site.attrs['dead'] for call in trace.calls(kind='gradient')
             if 'dead' in call.site.attrs}
     assert dead == dict.fromkeys(('unused.weight', 'unused.bias'),
@@ -123,7 +125,7 @@ COMMANDS = [
     ('pt a_grad:0', ['min 4  max 4']),
     ('call 5', ['in 0 g  float32']),
     ('calls --kind run', ['3 calls', 'run 2', 'backward[0]', 'autograd.grad[0]']),
-    ('lt', ['Square:0', 'autograd.grad:0', 'x_grad:0']),
+    ('lt', ['Square:0', 'root ', 'x_grad:0']),
     ('li Square', ['0 nodes go into Square', 'an eager call is in no graph']),
     ('lo Square', ['0 nodes come of Square', 'an eager call is in no graph']),
     (f'ps {PROGRAMS / "torch_tape.py"}', ['called by Square autograd.Function', 'g, = torch.autograd.grad(square(x)']),
@@ -139,6 +141,53 @@ def test_commands_on_a_trace(recorded_program: Record, tmp_path: Any) -> None:
         done = run_command('show', str(recorded.folder), *command.split(), cwd=tmp_path)
         missing = [word for word in words if word not in done.stdout + done.stderr]
         assert not missing, (command, missing, done.stdout + done.stderr)
+
+
+UNNAMED = '''
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, value):
+        return value * 2
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+class Items(Dataset):
+    def __len__(self):
+        return 2
+    def __getitem__(self, i):
+        x = torch.ones(3)
+        return x / (i - 1)
+class Net(nn.Module):
+    def forward(self, sample):
+        return Root.apply(sample)
+for sample in DataLoader(Items()):
+    first, second = Net()(sample.nan_to_num(1., 1.).requires_grad_()), torch.ones(2, requires_grad=True) * 3
+    torch.autograd.backward([first, second], [torch.ones(1, 3), torch.ones(2)])
+'''
+
+
+def test_what_has_no_name_of_the_frameworks_is_found_by_that_of_its_parameter(record: Record) -> None:
+    recorded = record(UNNAMED)
+    net = [run.id for run in recorded.trace.runs() if run.label == 'Net'][-1]
+    for command, words in (
+            ('graph', [f'graph of run #{net} Net   feeds: sample', '1 module ']),
+            ('graph --run 1', ['0 nodes']),
+            ('ni Root', ['  0  value  ', 'float32[1,3]']),
+            ('ni Root.backward', ['  0  gradient  ']),
+            ('pt sample', [f'feed of run #{net}', 'sample  float32 [1, 3]']),
+            ('pt root1', ['feed of run #', 'root1  float32 [2]', 'min 3  max 3']),
+            ('lt', ['root0 ', 'root1 ']),
+            ('health', ['def program.py:15']),
+            ('report', ['Inf born in call #8 Items.__getitem__[1], Items.__getitem__ defined at program.py:15',
+                        'named no line']),
+            ('pt #8', ['born in this call of the function at program.py:15'])):
+        with Trace.open(recorded.folder) as trace:
+            text = execute(command, Context(trace, width=120)).text(120)
+        missing = [word for word in words if word not in text]
+        assert not missing, (command, missing, text)
 
 
 MODULES = '''

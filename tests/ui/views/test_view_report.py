@@ -128,7 +128,7 @@ def test_births_in_a_loop_are_one_line(draw):
 
 def test_without_a_line_from_numpy_it_says_why(draw):
     text = reported(draw, trace_with(replace(sample().call(3), output=())))
-    assert 'NaN born in call #3 norm[1], normalize at model.py:39' in text
+    assert 'NaN born in call #3 norm[1], normalize defined at model.py:39' in text
     assert 'NumPy named no line' in text
 
 
@@ -153,7 +153,7 @@ def test_a_suspicion_is_called_one(draw):
 
 def test_value_that_came_in_from_unrecorded_nodes(draw):
     text = reported(draw, trace_with(replace(sample().call(4), number='1')))
-    assert "NaN came into call #1 scale[1] by input 0 'norm:0', scale at model.py:50" in text
+    assert "NaN came into call #1 scale[1] by input 0 'norm:0', scale defined at model.py:50" in text
     assert 'from nodes that --ops would record.' in text
     assert "pt '#1:in0[1]'" in text
 

@@ -34,6 +34,11 @@ _MOST_REPEATED = 32
 """Missing gradients that each pass reports again."""
 
 
+def _root_names(count: int) -> tuple[str, ...]:
+    """Names of the tensors that a pass begins at, for the feeds of its run: autograd calls them roots."""
+    return ('root',) if count == 1 else tuple([f'root{i}' for i in range(count)])
+
+
 class BackwardPasses:
     """Dispatcher between the program and PyTorch's engine."""
 
@@ -128,7 +133,7 @@ class BackwardPasses:
 
     def _new_run(self, label: str, targets: int, names: tuple[str, ...]) -> Run:
         active = self._runs.active
-        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * targets, fetches=names,
+        run = Run(label, self._host, perf_counter_ns(), feeds=_root_names(targets), fetches=names,
                   kind='inner' if active is not None and active.kind in ('backward', 'inner') else 'backward')
         key = label, targets, names
         form = self._forms.get(key)

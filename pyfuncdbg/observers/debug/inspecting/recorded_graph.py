@@ -318,6 +318,11 @@ def _twin(site: SiteRecord) -> tuple[object, ...]:
     return site.process, site.name, site.inputs
 
 
+def has_graph(trace: Trace) -> bool:
+    """Whether a run of a trace announced nodes, or called eager ops."""
+    return any(plan.sites for plan in trace.plans()) or newest_eager_plan(trace) is not None
+
+
 def plan_of(trace: Trace, run: int | None = None) -> PlanRecord:
     """The plan of a run; of the newest that has nodes if None. Of eager code it is what was called.
 

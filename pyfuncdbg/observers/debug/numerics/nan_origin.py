@@ -20,7 +20,8 @@ class Provenance:
     Attributes:
         verdict: On the call where it began: 'born', 'suspected', 'fed' or 'entered'.
         number, label: Of that call: '313', 'normalize[26]'.
-        filename, line: Where in it, or where its function is, or where the op was made.
+        filename, line: Where in it, or where its function begins, or where the op was made.
+        line_known: They are not where its function begins.
         own_output: The tensor is an output of that very call.
         certain: False if this is only the likely story.
     """
@@ -30,6 +31,7 @@ class Provenance:
     label: str
     filename: str
     line: int
+    line_known: bool
     own_output: bool
     certain: bool
 
@@ -71,4 +73,4 @@ def _provenance_of(origin: NanVerdict, here: bool, certain: bool) -> Provenance:
     if place is None and not call.site.filename and call.site.stack:    # an op: where it was made
         place = call.site.stack[-1]
     filename, line = (place.filename, place.line) if place is not None else (call.site.filename, call.site.line)
-    return Provenance(origin.verdict, call.number, call.label, filename, line, here, certain)
+    return Provenance(origin.verdict, call.number, call.label, filename, line, place is not None, here, certain)

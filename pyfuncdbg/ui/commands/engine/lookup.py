@@ -253,11 +253,13 @@ def _as_input(trace: Trace, spec: TensorReference, run: int | None, other_than: 
 
 
 def _in_runs(trace: Trace, spec: TensorReference, number: int | None, other_than: int | None) -> FoundTensor | None:
+    """A feed or fetch; arguments of functions and modules have no slot in their names."""
+    names = (spec.name, *([spec.owner] if not spec.slot and not spec.side else []))
     for run in trace.calls(kind='run', run=number, newest_first=True, limit=RUNS):
         if run.run == other_than:
             continue
         for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
             for tensor in tensors:
-                if tensor.name == spec.name:
+                if tensor.name and tensor.name in names:
                     return FoundTensor(tensor, f'{kind} of run #{run.run}', run)
     return None

@@ -43,6 +43,11 @@ def call_card(call: CallRecord) -> Page:
 
 def input_titles(call: CallRecord) -> list[str]:
     """'in 0 x', 'in 1 samples[0]': position and, if the function's text is known, parameter and way into a container."""
+    return [f'in {slot} {name}'.rstrip() for slot, name in enumerate(input_names(call))]
+
+
+def input_names(call: CallRecord) -> list[str]:
+    """'x', 'samples[0]' of each input: parameter and way into a container; '' where the function's text is not known."""
     names: Sequence[str] = parameters(call.site)
     form = ArgumentForm.read(call.site.attrs.get(ARGUMENT_FORM))
     if form is not None and form.inputs != len(call.inputs):
@@ -52,7 +57,7 @@ def input_titles(call: CallRecord) -> list[str]:
         names = names[1:]                       # of a bound method
     if form is not None:
         names = form.expressions(names)
-    return [f'in {i} {names[i]}'.rstrip() if i < len(names) else f'in {i}' for i in range(len(call.inputs))]
+    return [names[i] if i < len(names) else '' for i in range(len(call.inputs))]
 
 
 def undeclared_text(declared: str, call: CallRecord) -> Text:

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
 from pyfuncdbg.hooks.own_files import is_program_file
-from pyfuncdbg.observers.debug.cards.node_card import NodeCard, NodeInput, NodeOutput
+from pyfuncdbg.observers.debug.cards.node_card import NodeCard, NodeOutput
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import TensorUse
 from pyfuncdbg.observers.debug.numerics.fused_values import has_fused_remark
 from pyfuncdbg.observers.record.records import CallRecord
-from pyfuncdbg.ui.views.calls.call import state, undeclared_text
+from pyfuncdbg.ui.views.calls.call import input_names, state, undeclared_text
 from pyfuncdbg.ui.views.calls.output import OTHERWISE
 from pyfuncdbg.ui.views.escape import label, one_line, shorten
 from pyfuncdbg.ui.views.graph.lineage import returned_text
@@ -43,7 +43,7 @@ def node_view(card: NodeCard) -> Page:
         parts.append(Text(OTHERWISE, 'yellow', overflow='fold'))
     of = f', values of run #{card.values_of}' if card.values_of and not card.run else ''
     if card.inputs:
-        parts += [Text.assemble((f'inputs ({len(card.inputs):,})', 'bold'), (of, 'dim')), _inputs(card.inputs)]
+        parts += [Text.assemble((f'inputs ({len(card.inputs):,})', 'bold'), (of, 'dim')), _inputs(card)]
     if card.outputs:
         parts += [Text.assemble((f'outputs ({len(card.outputs):,})', 'bold'), (of, 'dim')), _outputs(card)]
         parts += _undeclared_outputs(card)
@@ -138,15 +138,19 @@ def _names(names: Sequence[str]) -> Text:
     return text.append(f' and {len(names) - USERS:,} more' if len(names) > USERS else '')
 
 
-def _inputs(inputs: Sequence[NodeInput]) -> Page:
+def _inputs(card: NodeCard) -> Page:
     rows = []
-    for node_input in inputs[:INPUTS]:
+    parameters = input_names(card.newest) if card.newest is not None else []
+    for node_input in card.inputs[:INPUTS]:
         sort = label(node_input.op_type, 'cyan', 30) if node_input.kind == 'node' else Text(
             'from outside' if node_input.kind == 'elsewhere' else node_input.kind, 'dim')
         held = glimpse_of_constant(node_input.constant) if node_input.constant is not None else glimpse(node_input.value)
-        name = label(node_input.use.tensor, limit=60) if node_input.use.tensor else Text('(no name)', 'dim')
-        rows.append((Text(f'  {node_input.use.slot}', 'dim'), name, sort if node_input.use.tensor else Text(), held))
-    return _in_columns(rows, len(inputs) - INPUTS)
+        slot = node_input.use.slot
+        name = label(node_input.use.tensor or (parameters[slot] if slot < len(parameters) else ''), limit=60)
+        if not name:
+            name = Text('(no name)', 'dim')
+        rows.append((Text(f'  {slot}', 'dim'), name, sort if node_input.use.tensor else Text(), held))
+    return _in_columns(rows, len(card.inputs) - INPUTS)
 
 
 def _outputs(card: NodeCard) -> Page:

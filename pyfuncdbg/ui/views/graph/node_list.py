@@ -27,8 +27,8 @@ def node_list_view(nodes: NodeList) -> Page:
     title.append('' if nodes.run else f', {count(nodes.runs, "run")}')
     if nodes.values_of and not nodes.run:
         title.append(f'   values: run #{nodes.values_of}', 'dim')
-    for what, names in (('feeds', nodes.feeds), ('fetches', nodes.fetches)):
-        if names:
+    for what, all_names in (('feeds', nodes.feeds), ('fetches', nodes.fetches)):
+        if names := [name for name in all_names if name]:
             more = f' +{len(names) - NAMES}' if len(names) > NAMES else ''
             title.append(f'   {what}: {", ".join(one_line(name, 40) for name in names[:NAMES])}{more}')
     first = heading(nodes.total, 'node', shown=len(nodes.rows), filters=nodes.filters, sort=nodes.sort)

@@ -109,14 +109,14 @@ def _value(finding: NanVerdict) -> Text:
 
 
 def _where(finding: NanVerdict) -> Text:
-    """'train.py:48': the line that NumPy blamed, else where the function begins or the node was made."""
+    """'train.py:48', the line that NumPy blamed or where the node was made; else 'def train.py:45', where the function begins."""
     site = finding.call.site
     if site.kind == 'run':
         return Text(one_line(f'feed {finding.tensor.name}', 80))
     if finding.places and finding.verdict in ('born', 'suspected'):
         return place(finding.places[0].filename, finding.places[0].line)
     if site.function:
-        return place(site.filename, site.line)
+        return Text.assemble(('def ', 'dim'), place(site.filename, site.line))
     return place(site.stack[-1].filename, site.stack[-1].line) if site.stack else label(site.op_type, limit=40)
 
 

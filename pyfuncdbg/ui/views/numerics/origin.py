@@ -76,13 +76,14 @@ def headline(finding: NanVerdict) -> Text:
 
 
 def location(finding: NanVerdict) -> Text:
-    """'normalize at model.py:42': the line that NumPy blamed, else where the function or the node begins."""
+    """'normalize at model.py:42', the line that NumPy blamed; else 'normalize defined at model.py:39', or where the node was
+    made."""
     site = finding.call.site
     if finding.places and finding.verdict in ('born', 'suspected'):
         first = finding.places[0]
         return Text.assemble(label(first.function or site.function), ' at ', place(first.filename, first.line))
     if site.function:
-        return Text.assemble(label(site.function), ' at ', place(site.filename, site.line))
+        return Text.assemble(label(site.function), ' defined at ', place(site.filename, site.line))
     if site.stack:
         return Text.assemble(label(site.op_type), ' created at ', place(site.stack[-1].filename, site.stack[-1].line))
     return label(site.op_type)

@@ -83,7 +83,8 @@ def origin_line(origin: Provenance) -> Text:
     where = 'this call' if origin.own_output else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)}'
     if origin.number.rpartition('.')[2].startswith('-'):        # of a run: no line, and its name says nothing
         return Text(f'inherited, {likely}{how} into {call_number_text(origin.number)}', 'red', overflow='fold')
-    return Text.assemble((f'{"" if origin.own_output else "inherited, "}{likely}{how}', 'red'), f' in {where} at ',
+    at = 'at' if origin.line_known else 'of the function at'
+    return Text.assemble((f'{"" if origin.own_output else "inherited, "}{likely}{how}', 'red'), f' in {where} {at} ',
                          place(origin.filename, origin.line), overflow='fold')
 
 
