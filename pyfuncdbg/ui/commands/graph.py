@@ -103,7 +103,8 @@ def _value(graph: RecordedGraph, values: NodeValues, row: NodeListRow) -> Tensor
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive,
-                        help='of run N (default: the stopped run, else all runs of the newest graph, else the newest call of modules)')
+                        help='of run N (default: the stopped run, else all runs of the newest graph, '
+                             'else the newest call of modules)')
     parser.add_argument('--site', metavar='GLOB',
                         help="nodes, op types or functions of this name or pattern, such as 'layer*/norm'")
     parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='order',

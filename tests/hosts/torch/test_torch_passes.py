@@ -11,6 +11,7 @@ import pyfuncdbg
 from pyfuncdbg.hooks.call import Call, Frame
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hosts.torch.tapes.forward_notes import ForwardNotes
+from pyfuncdbg.observers.debug.reports.site_labels import labels_by_site
 from pyfuncdbg.observers.record.recorder import Recorder
 
 pytestmark = pytest.mark.torch
@@ -288,3 +289,21 @@ for step in range(2):
             for call in recorded.trace.calls(kind='gradient') if 'dead' in call.site.attrs}
     lines = dict.fromkeys('ab', 'detach() (program.py:9)') | dict.fromkeys('cde', 'detach() (program.py:6)')
     assert dead == {(run, name): reason for run in passes for name, reason in lines.items()}
+
+
+def test_steps_of_one_operation_with_other_sources_need_no_label_to_distinguish_them(record: Record) -> None:
+    recorded = record('''
+import torch
+w = torch.ones(2, requires_grad=True)
+for step in range(2):
+    y = w.exp()
+    if step:
+        y = y + w.sin()
+        y = y * w.sin()
+    y.sum().backward()
+''')
+    sites = [site for site in recorded.trace.sites() if site.kind == 'gradient']
+    labels = labels_by_site(sites)
+    assert [site.name for site in sites].count('w_grad') == 2       # of one gradient, and of the sum of three
+    assert {(site.name, label.line, label.count) for site in sites
+            if (label := labels.get((site.process, site.id))) is not None} == {('Sin_grad', 7, 1), ('Sin_grad', 8, 1)}

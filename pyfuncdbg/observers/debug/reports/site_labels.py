@@ -35,12 +35,18 @@ def labels_by_site(sites: Iterable[SiteRecord]) -> dict[tuple[int, int], SiteLab
         if len(group) > 1:
             group.sort(key=lambda site: site.id)
             places = _places(group)
-            counts = Counter(places)
-            numbers: Counter[tuple[str, int]] = Counter()
+            counts, numbers = Counter(zip(places, map(_variant, group), strict=True)), Counter[object]()
             for site, place in zip(group, places, strict=True):
-                numbers[place] += 1
-                labels[site.process, site.id] = SiteLabel(*place, numbers[place], counts[place])
+                twin = place, _variant(site)
+                numbers[twin] += 1
+                if counts[twin] > 1 or len(set(places)) > 1:
+                    labels[site.process, site.id] = SiteLabel(*place, numbers[twin], counts[twin])
     return labels
+
+
+def _variant(site: SiteRecord) -> str:
+    """What distinguishes backward steps of one operation: of which gradients each is the sum. To the user they are one."""
+    return repr(site.attrs) if site.kind == 'gradient' else ''
 
 
 def _places(sites: list[SiteRecord]) -> list[tuple[str, int]]:

@@ -109,7 +109,7 @@ def _value(finding: NanVerdict) -> Text:
 
 
 def _where(finding: NanVerdict) -> Text:
-    """'train.py:48', the line that NumPy blamed or where the node was made; else 'def train.py:45', where the function begins."""
+    """'train.py:48', the line that NumPy blamed or that made the node; else 'def train.py:45', where the function begins."""
     site = finding.call.site
     if site.kind == 'run':
         return Text(one_line(f'feed {finding.tensor.name}', 80))
