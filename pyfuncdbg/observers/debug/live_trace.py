@@ -16,6 +16,7 @@ from pyfuncdbg.observers.record import recording_switch
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
 
 if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.stops.stop import Stop
     from pyfuncdbg.observers.record.trace import Trace
 
 _BUDGET = 64 << 20
@@ -74,14 +75,19 @@ class LiveTrace:
             hooks.add(self._own, depth=DEPTH)
         self._asleep = False
 
-    def trace(self) -> Trace:
+    def trace(self, stop: Stop | None = None) -> Trace:
         """The trace so far.
+
+        Args:
+            stop: Its call's node is in the trace also where the call has not begun, which it does after the stop before it.
 
         Raises:
             TraceError: It cannot be read.
         """
         from pyfuncdbg.observers.record.trace import Trace  # a program that never stops, or asks nothing, reads none
         recorder = self.recorder()
+        if stop is not None and stop.remote is None and stop.call is not None:
+            recorder.calls.announce(stop.call.run, stop.call.site)
         recorder.flush()
         with self._lock:
             if self._trace is None or self._recorder is not recorder:
@@ -92,19 +98,24 @@ class LiveTrace:
                 self._trace.refresh()
             return self._trace
 
-    def on_demand(self) -> Trace:
-        """The trace as it is when it is first asked something, for one command: most commands at a stop ask nothing."""
-        return cast('Trace', _OnDemand(self))
+    def on_demand(self, stop: Stop | None = None) -> Trace:
+        """The trace as it is when it is first asked something, for one command: most commands at a stop ask nothing.
+
+        Args:
+            stop: Where the command was typed.
+        """
+        return cast('Trace', _OnDemand(self, stop))
 
 
 class _OnDemand:
     """A trace that is brought up to date, and opened, at the first look at one of its attributes."""
 
-    def __init__(self, live: LiveTrace) -> None:
+    def __init__(self, live: LiveTrace, stop: Stop | None) -> None:
         self._live = live
+        self._stop = stop
         self._opened: Trace | None = None
 
     def __getattr__(self, name: str) -> Any:
         if self._opened is None:
-            self._opened = self._live.trace()
+            self._opened = self._live.trace(self._stop)
         return getattr(self._opened, name)

@@ -131,3 +131,31 @@ def test_a_forward_is_replaced_and_put_back(tmp_path: Path) -> None:
                        typed='swap Sine lambda x: x\nswap Sine lambda ctx, x: (ctx.save_for_backward(x), x * 0)[1]\nc\nq\n')
     assert 'cannot be called with 2 arguments' in done.stderr
     assert done.stdout.replace('-', '') == '[0.0, 0.0, 0.0]\n'
+
+
+HOOKED = '''
+import torch
+@torch.library.custom_op('own::clip', mutates_args=())
+def clip(x: torch.Tensor, top: float) -> torch.Tensor:
+    return x.clamp(max=top)
+def seen(module, args, output):
+    return None
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return clip(x, 1.5)
+net = Net()
+net.register_forward_hook(seen)
+net(torch.ones(2))
+'''
+
+
+def test_the_node_of_a_stop_before_its_first_call_is_known(tmp_path: Path) -> None:
+    (tmp_path / 'hooked.py').write_text(HOOKED)
+    done = run_command('run', '--break', 'clip', '--break', 'seen', '--ui', 'prompt', 'hooked.py', cwd=tmp_path,
+                       typed='ni clip\nli clip\nps hooked.py:10\ncalls\nc\nni seen\nlo seen\nc\n')
+    assert '*** ' not in done.stderr and done.returncode == 0, done.stderr
+    clip, seen = done.stderr.split('STOPPED before call 1 of node')[1:]
+    assert 'node clip  own::clip  has not run yet' in clip and 'part of   no graph: called eagerly in run #1 Net' in clip
+    assert '0 nodes go into clip' in clip and 'clip own::clip' in clip and '0 calls' in clip
+    assert 'argument_form' not in clip + seen
+    assert 'node seen  register_forward_hook  has not run yet' in seen and '0 nodes come of seen' in seen

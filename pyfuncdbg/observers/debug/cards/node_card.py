@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, RETURNED
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
@@ -36,7 +37,7 @@ DUMPS = 20
 _SEARCHED = 500
 """Calls of nodes of one name that are searched for the first with NaN."""
 _SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle', '_unseen',
-                              DECLARED_SHAPES, RETURNED))
+                              ARGUMENT_FORM, DECLARED_SHAPES, RETURNED))
 _NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 
@@ -146,15 +147,29 @@ def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps
         _first_bad(trace, graph, node) if time.bad else '', time.total, _places(trace, node),
         node is None or bool(node.site.function) or node.site.kind != 'op' or trace.count(kind='op', run=graph.run) > 0
         or trace.info().ops,
-        stop is not None and stop.run is not None and stop.run.id == graph.run and stop.phase != 'end', newest,
+        _is_live(graph, node, stop), newest,
         _dumps(trace, graph, node) if dumps else (), *_stack(node), graph.constant(name),
         all_attrs, all_frames, time.retries,
         count_unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0,
-        values.run, _called_in(trace, newest) if graph.plan is None else '')
+        values.run, _called_in(trace, newest, stop if _is_at(node, stop) else None) if graph.plan is None else '')
 
 
-def _called_in(trace: Trace, call: CallRecord | None) -> str:
-    """The run of a call that is of no graph."""
+def _is_at(node: RecordedNode | None, stop: Stop | None) -> bool:
+    """Whether a stop is at a node: its call may not have begun."""
+    call = stop.call if stop is not None and stop.remote is None else None
+    return call is not None and node is not None and (node.site.id, node.site.name) == (call.site.id, call.site.name)
+
+
+def _is_live(graph: RecordedGraph, node: RecordedNode | None, stop: Stop | None) -> bool:
+    """Whether a node may run in the run of a stop."""
+    return stop is not None and stop.phase != 'end' and stop.run is not None and (
+        stop.run.id == graph.run or _is_at(node, stop))
+
+
+def _called_in(trace: Trace, call: CallRecord | None, stop: Stop | None) -> str:
+    """The run of a call that is of no graph, or of that before which the thread has stopped."""
+    if call is None and stop is not None and stop.run is not None and not stop.run.sites:
+        return f'run #{stop.run.id} {stop.run.label}'
     run = trace.run(call.run, call.process) if call is not None and call.run else None
     return f'run #{run.id} {run.label}' if run is not None and not run.sites else ''
 

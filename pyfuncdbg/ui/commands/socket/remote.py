@@ -204,7 +204,7 @@ class Remote:
             debugger.plans.pop(threading.get_native_id(), None)
 
     def _executed(self, asked: Request, stop: Stop | None, printed: _Printed) -> dict[str, Any]:
-        context = Context(debugger.live.on_demand(), stop, asked.width, debugger, receive=printed.receive,
+        context = Context(debugger.live.on_demand(stop), stop, asked.width, debugger, receive=printed.receive,
                           announce=lambda text: printed.receive(f'{text}\n'))
         if asked.verb == 'complete':
             found = completions(asked.text[:asked.position], context)
@@ -304,7 +304,7 @@ def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
         log(f'{location_text(stop)}: {line}')
         printed = _Printed()
         try:
-            answer = execute(line, Context(debugger.live.on_demand(), stop, _WIDTH, debugger, receive=printed.receive))
+            answer = execute(line, Context(debugger.live.on_demand(stop), stop, _WIDTH, debugger, receive=printed.receive))
             log((printed.text + answer.text(_WIDTH)).rstrip('\n'))
         except PyfuncdbgError as error:
             log(f'*** {error}')

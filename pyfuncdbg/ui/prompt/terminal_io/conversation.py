@@ -146,7 +146,7 @@ class Conversation:
     def _context(self, stop: Stop, display: Display | None = None) -> Context:
         if stop.remote is None:
             self._debugger.live.recorder()      # what happens from now on can be asked for later
-        context = Context(self._debugger.live.on_demand(), stop, debugger=self._debugger)
+        context = Context(self._debugger.live.on_demand(stop), stop, debugger=self._debugger)
         return context if display is None else replace(context, width=display.width, progress=display.progress,
                                                        announce=display.say, receive=display.write)
 
