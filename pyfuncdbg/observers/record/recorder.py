@@ -24,6 +24,7 @@ from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.installed_hooks import Hook, Watcher
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.process_invitations import Invitation
+from pyfuncdbg.hooks.program_arguments import program_arguments
 from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.observers.record import delayed_recorder
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
@@ -36,6 +37,8 @@ from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_tr
 from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
 from pyfuncdbg.observers.record.op_recorder import OpRecorder
 from pyfuncdbg.observers.record.policy import RecordingPolicy, recording_policy
+from pyfuncdbg.observers.record.processes.abrupt_ends import commit_while_recorded
+from pyfuncdbg.observers.record.processes.recorded_process import RecordedProcess
 from pyfuncdbg.observers.record.records import OPS, SWITCH
 from pyfuncdbg.observers.record.snapshots.call_state import CallStates
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
@@ -157,6 +160,7 @@ class Recorder:
         self._scalars = policy.scalars(policy.usual)
         self._capture = Capture(capture) if capture != 'off' else None
         self._writer: Writer | None = None
+        self._put_back_ends: Callable[[], None] | None = None
         self._state: Literal['new', 'on', 'off'] = 'new'
         self._is_paused = False
         self._is_first = True
@@ -204,6 +208,7 @@ class Recorder:
         except OSError as error:
             trace_folder.remove(self.path, is_new_folder)
             raise trace_folder.cannot_record_error(self.path, error) from error
+        self._put_back_ends = commit_while_recorded(RecordedProcess(str(self.path), program_arguments()))
         self._install()
         return self
 
@@ -266,6 +271,8 @@ class Recorder:
         uninstall(self, self._capture)
         process_invitations.withdraw(self.invitation)
         commit_points.remove(self._commit)
+        if self._put_back_ends is not None:
+            self._put_back_ends()
         if self._writer is None and (self._backlog.rows or self._backlog.ops or self._backlog.notes):
             with contextlib.suppress(OSError):
                 self._open_log(thread=False)

@@ -1,8 +1,9 @@
-"""Ends of a followed process without exit handlers: what was recorded is committed before it is replaced or killed.
+"""Ends of a process without exit handlers: what was recorded is committed before it is replaced or killed.
 
 By `os.exec*`, by `os._exit`, or as a worker of a `multiprocessing.Pool`, which kills them. Loaded as `followed_process` is,
-by every Python process that the program starts; it imports nothing of this package. The functions run on the thread of the
-program that ends the process. An audit hook for `os.exec` would be invisible, but is called 13 times in an eager call.
+by every Python process that the program starts; it imports nothing of this package. A recorder that `pyfuncdbg run` has not
+started uses it too, until it stops. The functions run on the thread of the program that ends the process. An audit hook for
+`os.exec` would be invisible, but is called 13 times in an eager call.
 """
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from pyfuncdbg.hooks.import_watch import ImportWatch
     from pyfuncdbg.observers.record.processes.followed_process import FollowedProcess
+    from pyfuncdbg.observers.record.processes.recorded_process import RecordedProcess
 
 _PATHLIB = 'pathlib', 'pathlib._local'
 _CODES = range(-1 << 31, 1 << 31)
@@ -36,7 +38,43 @@ def commit_before_ends(process: FollowedProcess, watch: type[ImportWatch]) -> No
             _replace(name, _execute_after(process, getattr(os, name)))
 
 
-def _replace(name: str, function: Callable[..., Any]) -> None:
+def commit_while_recorded(process: RecordedProcess) -> Callable[[], None]:
+    """Replace `os._exit` and `os.exec*` in a program that records itself, without `pyfuncdbg run`.
+
+    Args:
+        process: This process; forked children have it, too. No end by `os._exit` is listed: it is that of most forks.
+
+    Returns:
+        Puts the functions back, where nothing else has replaced ours.
+    """
+    ended: list[bool] = []
+    put_back = [_replace('_exit', _until(ended, os._exit, _exit_after(None, os._exit)))]
+    for name in ('execv', 'execve'):
+        if hasattr(os, name):
+            execute = getattr(os, name)
+            put_back.append(_replace(name, _until(ended, execute, _execute_after(process, execute))))
+
+    def end() -> None:
+        ended.append(True)
+        for undo in reversed(put_back):
+            undo()
+    return end
+
+
+def _until(ended: Sequence[bool], original: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of ours, which the program may keep; the original once recording has ended."""
+    def end_process(*args: Any, **options: Any) -> Any:
+        try:
+            return (original if ended else function)(*args, **options)
+        except BaseException as error:
+            if error.__traceback__ is not None:             # without this frame
+                error.__traceback__ = error.__traceback__.tb_next
+            raise
+    return end_process
+
+
+def _replace(name: str, function: Callable[..., Any]) -> Callable[[], None]:
+    """Replace a function of `os`; returns what puts it back."""
     original, native = getattr(os, name), sys.modules.get(os.name)      # `posix`
     for attribute in ('__module__', '__name__', '__qualname__', '__doc__'):
         setattr(function, attribute, getattr(original, attribute))
@@ -45,8 +83,14 @@ def _replace(name: str, function: Callable[..., Any]) -> None:
         if getattr(module, name, None) is original:
             setattr(module, name, function)
 
+    def put_back() -> None:
+        for module in os, native:
+            if getattr(module, name, None) is function:
+                setattr(module, name, original)
+    return put_back
 
-def _execute_after(process: FollowedProcess, execute: Callable[..., Any]) -> Callable[..., Any]:
+
+def _execute_after(process: FollowedProcess | RecordedProcess, execute: Callable[..., Any]) -> Callable[..., Any]:
     """`os.execv` or `os.execve`, which lists the program that this process becomes; where that fails, it goes on."""
     def execute_committed(*args: Any, **options: Any) -> Any:
         is_there = _is_there(*args, **options)
@@ -64,13 +108,14 @@ def _execute_after(process: FollowedProcess, execute: Callable[..., Any]) -> Cal
     return execute_committed
 
 
-def _exit_after(process: FollowedProcess, leave: Callable[..., Any]) -> Callable[..., Any]:
-    """`os._exit`, which lists the end."""
+def _exit_after(process: FollowedProcess | None, leave: Callable[..., Any]) -> Callable[..., Any]:
+    """`os._exit`, which lists the end in a followed process."""
     def leave_committed(*args: Any, **options: Any) -> Any:
         code = options.get('status', *args[:1])
         if type(code) in (int, bool) and code in _CODES:
             _commit()
-            process.list_exit(code)
+            if process is not None:
+                process.list_exit(code)
         try:
             return leave(*args, **options)
         except BaseException as error:          # a wrong argument

@@ -3,6 +3,7 @@
 Loaded by every Python process that the program starts, on its main thread, before the program's own code. Most never have
 anything to record, so it imports what a starting interpreter has, and nothing of this package.
 """
+# long: each process that starts loads this one file, without the package
 from __future__ import annotations
 
 import atexit
@@ -227,9 +228,21 @@ class FollowedProcess:
             command: The program and its arguments.
             is_fork: It is a copy of the process that has started it.
         """
-        self.append({'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(), 'fork': int(is_fork),
-                     'command': _shortened(command), 'host': os.uname().nodename,
-                     'python': sys.version.partition(' ')[0], 'ranks': self._ranks_now()})
+        self.append(self.beginning(command, is_fork))
+
+    def beginning(self, command: Sequence[str], is_fork: bool) -> dict[str, object]:
+        """The line that `list_beginning` adds.
+
+        Args:
+            command: The program and its arguments.
+            is_fork: It is a copy of the process that has started it.
+
+        Returns:
+            Its fields.
+        """
+        return {'event': 'begin', 'pid': os.getpid(), 'parent': os.getppid(), 'at': time.time(), 'fork': int(is_fork),
+                'command': _shortened(command), 'host': os.uname().nodename,
+                'python': sys.version.partition(' ')[0], 'ranks': self._ranks_now()}
 
     def _after_fork(self, command: Sequence[str]) -> None:
         self.list_beginning(command, is_fork=True)
