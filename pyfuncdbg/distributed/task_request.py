@@ -12,9 +12,9 @@ from pyfuncdbg.distributed.liveness import SilentProcessError, in_time, while_al
 
 HANDLER = 'pyfuncdbg_task'
 """Name of the workers' handler."""
-FORM = 3
+FORM = 4
 """Of the messages; a worker answers those of its own form only."""
-_LONG = frozenset({'run', 'pull'})
+_LONG = frozenset({'run', 'pull', 'call', 'prepare'})
 """Actions that wait for nodes: they may take any time."""
 
 
@@ -65,5 +65,5 @@ def serialized(tensors: Mapping[str, Any]) -> dict[str, Any]:
             return {key: marked(part) for key, part in value.items()}
         if isinstance(value, list):
             return list(map(marked, value))
-        return value if value is None or isinstance(value, bytes | str) else serialize(value)
+        return value if value is None or isinstance(value, bytes | str | int) else serialize(value)
     return {name: marked(value) for name, value in tensors.items()}

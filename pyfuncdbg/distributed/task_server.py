@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter_ns
 from typing import Any
 
+from pyfuncdbg.distributed.part_calls import PartCalls, PeerStep, part_of
 from pyfuncdbg.distributed.task_request import FORM, TaskGoneError, ask_task, serialized
 from pyfuncdbg.distributed.worker_jobs import versions
 from pyfuncdbg.errors import AbortedError, UnavailableError
@@ -30,11 +31,13 @@ class _Step:
     Attributes:
         begun: Whether the session has asked for it.
         answered: Whether the session has its answer.
+        calls: Parts under way for functions of other tasks.
         ended: Done when the step has failed or was cancelled.
     """
 
     def __init__(self) -> None:
         self.begun = self.answered = False
+        self.calls = 0
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._offers: dict[tuple[int, int], asyncio.Future[Mapping[str, Any]]] = {}
 
@@ -76,8 +79,8 @@ class TaskServer:
         if form != FORM:
             return {'refused': f'its messages have form {FORM}, not {form}: install one version of pyfuncdbg everywhere'}
         actions: dict[str, Callable[..., Any]] = {
-            'name': self._name, 'open': self._open, 'run': self._run, 'pull': self._pull, 'abort': self._abort,
-            'close': self._close, 'reset': self._reset}
+            'name': self._name, 'open': self._open, 'prepare': self._prepare, 'run': self._run, 'call': self._call,
+            'pull': self._pull, 'abort': self._abort, 'close': self._close, 'reset': self._reset}
         answer: dict[str, Any] = await actions[action](**arguments)
         return answer
 
@@ -105,10 +108,27 @@ class TaskServer:
         return {}
 
     # ------------------------------------------------------------------ steps
+    async def _prepare(self, device: str, incarnation: str, session: str, plan: int, piece: Any,
+                       drop: Sequence[int]) -> dict[str, Any]:
+        """Have a piece ready, before other tasks run functions with nodes here."""
+        task = self._task(device, incarnation)
+        if task is None:
+            return {'error': describe_error(restarted(device))}
+        try:
+            await self._in_thread(task.prepare, session, plan, piece_of(piece), drop)
+        except Exception as error:              # of the runtime, such as an unknown node: the session raises it
+            return {'error': describe_error(error)}
+        return {}
+
+    def _task(self, device: str, incarnation: str) -> Task | None:
+        """The task, if it is the one that a session has begun with."""
+        task = self._tasks.get(device)
+        return task if task is not None and task.incarnation == incarnation else None
+
     async def _run(self, step: str, device: str, incarnation: str, timed: bool, **request: Any) -> dict[str, Any]:
         """Run a piece."""
-        task = self._tasks.get(device)
-        if task is None or task.incarnation != incarnation:
+        task = self._task(device, incarnation)
+        if task is None:
             return {'error': describe_error(restarted(device))}
         state = self._step(step, device)
         state.begun = True
@@ -130,7 +150,7 @@ class TaskServer:
         """Forget a step when all is done, or some time after it has failed: a task may still ask for something of it."""
         if state.ended.done():
             asyncio.get_running_loop().call_later(_ORPHANED, self._steps.pop, (step, device), None)
-        elif state.answered and state.is_spent:
+        elif state.is_spent and not state.calls and (state.answered or not state.begun):
             self._steps.pop((step, device), None)
 
     def _step(self, step: str, device: str) -> _Step:
@@ -142,22 +162,24 @@ class TaskServer:
         """Run the stages of a piece, each when it has what it needs."""
         deadline = None if timeout is None else perf_counter_ns() + int(timeout * 1e9)
         pulls: dict[Arrival, asyncio.Future[Mapping[str, Any]]] = {}
+        others = PartCalls(self._worker.rpc, task, PeerStep(step, session, plan, number, peers), state.ended)
         try:
             prepared = await self._in_thread(task.prepare, session, plan, None if piece is None else piece_of(piece), drop)
-            tensors = task.unpack(session, values)
+            tensors = task.unpack(session, values, number)
             for arrival in prepared.piece.arrivals:
                 pulls[arrival] = asyncio.ensure_future(self._fetch(step, arrival, peers[str(arrival.task)], number))
             for stage in prepared.piece.stages:
                 for arrival in [arrival for arrival in pulls if arrival.before <= stage.level]:
                     received = await pulls.pop(arrival)
-                    tensors.update(task.unpack_received(received))
+                    tensors.update(task.unpack(session, received, number))
                 tensors.update(await self._in_thread(prepared.run, stage, tensors, task.resources(session), deadline,
-                                                     times))
+                                                     times, others))
                 for consumer, names in stage.sends:
-                    state.offer(stage.level, consumer).set_result(serialized(task.pack_sent(tensors, names)))
-            return {'results': serialized(task.pack_results(session, tensors, prepared.piece.results))}
+                    state.offer(stage.level, consumer).set_result(serialized(
+                        task.pack_sent(session, tensors, names, number, prepared.handles(names))))
+            return {'results': serialized(task.pack_results(session, tensors, prepared.piece.results, number))}
         except NodeError as error:
-            return {'error': describe_error(error.__cause__ or error, error.node)}
+            return {'error': others.describe(error), 'lost': others.lost}
         except _PeerError as error:
             return {'error': aborted() if error.text is None else describe_error(
                 UnavailableError(None, None, error.text), derived=True)}
@@ -166,6 +188,46 @@ class TaskServer:
         finally:
             for pull in pulls.values():
                 pull.cancel()
+
+    async def _call(self, step: str, device: str, incarnation: str, **request: Any) -> dict[str, Any]:
+        """Run nodes of a function that runs on another task."""
+        task = self._task(device, incarnation)
+        if task is None:
+            return {'error': describe_error(restarted(device))}
+        state = self._step(step, device)
+        state.calls += 1
+        try:
+            work = asyncio.ensure_future(self._run_part(task, state, step, device, **request))
+            either: set[asyncio.Future[Any]] = {work, state.ended}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                return {'error': aborted()}
+            return work.result()
+        finally:
+            state.calls -= 1
+            self._forget(step, device, state)
+
+    async def _run_part(self, task: Task, state: _Step, step: str, device: str, *, session: str, plan: int, part: Any,
+                        values: Mapping[str, Any], timeout: float | None, peers: Mapping[str, Sequence[str]],
+                        number: int) -> dict[str, Any]:
+        deadline = None if timeout is None else perf_counter_ns() + int(timeout * 1e9)
+        others = PartCalls(self._worker.rpc, task, PeerStep(step, session, plan, number, peers), state.ended)
+        nodes = part_of(part)
+        try:
+            prepared = task.prepared(session, plan)
+        except KeyError:
+            return {'error': describe_error(restarted(device))}
+        try:
+            fed = task.unpack(session, values, number)
+            results = await self._in_thread(prepared.run_part, step, nodes, [fed[name] for name in nodes.feeds],
+                                            task.resources(session), deadline, others)
+            return {'results': serialized(task.pack_sent(session, dict(zip(nodes.fetches, results, strict=True)),
+                                                         nodes.fetches, number, nodes.handles))}
+        except NodeError as error:
+            return {'error': others.describe(error), 'lost': others.lost}
+        except Exception as error:              # of the runtime, such as a value that cannot be sent: the session raises it
+            return {'error': describe_error(error)}
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
@@ -176,7 +238,7 @@ class TaskServer:
         Raises:
             _PeerError: It has failed or is gone.
         """
-        address, device = peer
+        address, device, _ = peer
         try:
             answer = await ask_task(self._worker.rpc, address, 'pull', {'step': step, 'device': device,
                                                                         'level': arrival.level, 'consumer': number})

@@ -39,6 +39,7 @@ from pyfuncdbg.errors import (
 from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2
 from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices
+from pyfuncdbg.hosts.numpy.runtime.tasks.task_error import aborted
 
 SCHEME = 'dask'
 _SETTLING = 2.0
@@ -140,8 +141,10 @@ class DaskConnection:
         loop, step = asyncio.get_running_loop(), uuid.uuid4().hex
         closed = loop.create_future()
         self._running.add(closed)
+        serving = {task: loop.create_future() for task, request in requests.items() if
+                   request['piece'] is not None and request['piece']['serves']}
         waiting: dict[asyncio.Future[Mapping[str, Any]], int] = {
-            asyncio.ensure_future(self._ask_run(step, task, requests, timeout)): task
+            asyncio.ensure_future(self._ask_run(step, task, requests, timeout, serving)): task
             for task in requests}
         answers: dict[int, Mapping[str, Any]] = {}
         end, failed = None if timeout is None else loop.time() + timeout, False
@@ -158,6 +161,7 @@ class DaskConnection:
                 if not done:
                     raise DeadlineExceededError(None, None, 'Graph execution error:\n\nDeadline Exceeded')
                 answers.update((waiting.pop(future), future.result()) for future in done)
+                self._lost.update(*(answer.get('lost', ()) for answer in answers.values()))
                 if not failed and any('error' in answer for answer in answers.values()):
                     failed, end = True, loop.time() + _SETTLING
                     self._abort(step, waiting.values())
@@ -169,12 +173,19 @@ class DaskConnection:
             if waiting and not failed:
                 self._abort(step, waiting.values())
 
-    async def _ask_run(self, step: str, task: int, requests: Mapping[int, Mapping[str, Any]],
-                       timeout: float | None) -> Mapping[str, Any]:
-        """The answer of one task."""
-        request = requests[task]
-        peers = {str(other): [self._peers[other].address, self._peers[other].device.to_string()] for other in requests}
-        peer = self._peers[task]
+    async def _ask_run(self, step: str, task: int, requests: Mapping[int, Mapping[str, Any]], timeout: float | None,
+                       serving: Mapping[int, asyncio.Future[bool]]) -> Mapping[str, Any]:
+        """The answer of one task. None runs before those are ready on which its functions have nodes."""
+        request, peer = requests[task], self._peers[task]
+        if task in serving:
+            refused = await self._prepare(task, request, serving[task])
+            if 'error' in refused:
+                return refused
+            request = {**request, 'piece': None, 'drop': []}
+        if not all(await asyncio.gather(*serving.values())):
+            return {'error': aborted()}
+        peers = {str(other): [self._peers[other].address, self._peers[other].device.to_string(),
+                              self._peers[other].incarnation] for other in requests}
         arguments = {**request, 'values': serialized(request['values']), 'step': step, 'session': self._session,
                      'incarnation': peer.incarnation, 'timeout': timeout, 'peers': peers, 'number': task}
         try:
@@ -182,6 +193,21 @@ class DaskConnection:
         except TaskGoneError as error:
             self._lost.add(task)
             raise gone(peer, error) from error
+        return answer
+
+    async def _prepare(self, task: int, request: Mapping[str, Any], ready: asyncio.Future[bool]) -> Mapping[str, Any]:
+        """Send a task its piece, and set whether it is ready."""
+        answer: Mapping[str, Any] = {'error': None}
+        try:
+            answer = await ask_device(self._client, self._peers[task], 'prepare', {
+                'incarnation': self._peers[task].incarnation, 'session': self._session,
+                **{key: request[key] for key in ('plan', 'piece', 'drop')}})
+        except TaskGoneError as error:
+            self._lost.add(task)
+            raise gone(self._peers[task], error) from error
+        finally:
+            if not ready.done():
+                ready.set_result('error' not in answer)
         return answer
 
     def _abort(self, step: str, tasks: Iterable[int]) -> None:

@@ -94,6 +94,7 @@ class Graph(Collections):
         repeats: Whether it is a part of a loop.
         certain: Whether it is a branch with a constant selector.
         waits: Outer ops that nodes of this function wait for.
+        tasks: For a function that a task of a cluster runs with other tasks: the tasks of its nodes.
         variables_made: Number of variables that the function of this graph has made; None where it must not make any.
         returned: For the graph of a traced function: its result.
         arguments: While a function is traced that may make variables: its placeholders, with the values of the first call.
@@ -116,6 +117,7 @@ class Graph(Collections):
         self.arguments: tuple[tuple[Any, Any], ...] = ()
         self.returned: tuple[Tensor, ...] = ()
         self.waits: list[Operation] = []
+        self.tasks: Any = None
         self.automatic, self.finalized = building_function, False
         self.place, self.repeats, self.certain = '', False, False
         self.unfeedable: set[int] = set()

@@ -89,6 +89,8 @@ class PieceFunction:
         inputs: Names of its placeholders: of its arguments, then of captured tensors.
         outputs: Names of its outputs.
         automatic, place, repeats: As of its `Graph`.
+        number: By which all tasks of the plan know it.
+        tasks: The task of each of its nodes that has one of its own, by name.
     """
 
     name: str
@@ -98,17 +100,19 @@ class PieceFunction:
     automatic: bool
     place: str
     repeats: bool
+    number: int
+    tasks: Mapping[str, int]
 
     def to_data(self) -> list[Any]:
         """The function as plain data."""
         return [self.name, self.nodes.to_data(), list(self.inputs), list(self.outputs), self.automatic, self.place,
-                self.repeats]
+                self.repeats, self.number, dict(self.tasks)]
 
     @classmethod
     def of(cls, data: Sequence[Any]) -> PieceFunction:
         """The function of `to_data`."""
-        name, nodes, inputs, outputs, automatic, place, repeats = data
-        return cls(name, Nodes.of(nodes), tuple(inputs), tuple(outputs), automatic, place, repeats)
+        name, nodes, inputs, outputs, automatic, place, repeats, number, tasks = data
+        return cls(name, Nodes.of(nodes), tuple(inputs), tuple(outputs), automatic, place, repeats, number, dict(tasks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,8 @@ class Piece:
         arrivals: What comes from other tasks.
         results: Tensors that the session gets, by name.
         stacks: Where in the program its nodes were made, each stack once.
+        task: Index of the task.
+        serves: Whether functions of other tasks have nodes here, so that it must be prepared before those run.
     """
 
     nodes: Nodes
@@ -132,6 +138,8 @@ class Piece:
     arrivals: tuple[Arrival, ...]
     results: tuple[str, ...]
     stacks: tuple[tuple[Frame, ...], ...]
+    task: int
+    serves: bool
 
     def to_data(self) -> dict[str, Any]:
         """The piece as plain data."""
@@ -140,7 +148,7 @@ class Piece:
                 'stacks': [[list(frame) for frame in stack] for stack in self.stacks],
                 'stages': [[s.level, list(s.nodes), list(s.feeds), list(s.outputs),
                             [[t, list(names)] for t, names in s.sends]] for s in self.stages],
-                'arrivals': [[a.task, a.level, a.before] for a in self.arrivals]}
+                'arrivals': [[a.task, a.level, a.before] for a in self.arrivals], 'task': self.task, 'serves': self.serves}
 
 
 def piece_of(data: Mapping[str, Any]) -> Piece:
@@ -149,7 +157,8 @@ def piece_of(data: Mapping[str, Any]) -> Piece:
                    for level, nodes, feeds, outputs, sends in data['stages'])
     return Piece(Nodes.of(data['nodes']), tuple(PieceFunction.of(entry) for entry in data['functions']),
                  dict(data['arguments']), stages, tuple(Arrival(*entry) for entry in data['arrivals']),
-                 tuple(data['results']), tuple(tuple(Frame(*frame) for frame in stack) for stack in data['stacks']))
+                 tuple(data['results']), tuple(tuple(Frame(*frame) for frame in stack) for stack in data['stacks']),
+                 data['task'], data['serves'])
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +181,7 @@ def pack_tensor(value: Any) -> Any:
         InvalidArgumentError: It exists in this process only: a handle, a list of tensors.
     """
     if isinstance(value, TaskHandle):
-        return {'key': value.key}
+        return {'at': [value.task, value.key]}
     if not isinstance(value, np.ndarray | np.generic):
         raise InvalidArgumentError(None, None, f'a value of type {type(value).__name__} exists in the process of its task '
                                                'only, and cannot be sent to another one')

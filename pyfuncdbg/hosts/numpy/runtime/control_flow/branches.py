@@ -56,6 +56,11 @@ class Branches:
     results: tuple[tuple[int, ...], ...]
     types: tuple[Output, ...]
 
+    def calls(self) -> Iterator[tuple[TracedFunction, Sequence[int]]]:
+        """Its branches, each with the node's inputs that it gets, by index."""
+        for branch, places in zip(self.branches, self.feeds, strict=True):
+            yield branch, [1 + place for place in places]
+
     def library(self, node: Any) -> list[Any]:
         """The functions of a node's branches, for the library of a GraphDef."""
         from pyfuncdbg.hosts.numpy.runtime.traces.function_def import BranchFunction  # only needed to write a graph

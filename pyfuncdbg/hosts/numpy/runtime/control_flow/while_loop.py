@@ -77,6 +77,12 @@ class Loop:
         if self.body.graph is graph:            # the counter and the maximum are before the carried values
             yield from ((self.body.outputs[result], place) for place, result in enumerate(self.next, 2))
 
+    def calls(self) -> Iterator[tuple[TracedFunction, Sequence[int]]]:
+        """Its functions, each with the node's inputs that it gets, by index."""
+        for function, places in ((self.condition, self.asks), (self.body, self.feeds)):
+            if function is not None:
+                yield function, [2 + place for place in places]
+
     def library(self, node: Any) -> list[Any]:
         """The functions of a node that runs it, for the library of a GraphDef."""
         from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_library import library  # only needed to write a graph

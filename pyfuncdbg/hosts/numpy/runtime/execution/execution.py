@@ -31,6 +31,13 @@ class Locator(Protocol):
         """The `CallMark` of the current Python call of a plan at full speed; None in a plan that runs step by step."""
 
 
+class OtherTasks(Protocol):
+    """The other tasks of a run, on which nodes of a function run; implemented by `tasks.part_calls`."""
+
+    def run_part(self, part: Any, values: Sequence[Any], deadline: int | None) -> tuple[Any, ...]:
+        """Run nodes on another task, and wait for it; `part` is a `RemotePart`."""
+
+
 class Execution:
     """Execution context of kernels with `in_execution`.
 
@@ -45,6 +52,7 @@ class Execution:
         feeds: The feeds of the current plan, whose locals may have changed when it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
         deadline: The `perf_counter_ns()` after which no step begins; None without limit.
+        tasks: The other tasks of the run, where it is one on several.
         touched: Where a rewind is possible: previous contents of the resources that the current step has used.
     """
 
@@ -52,7 +60,7 @@ class Execution:
     """Set by `plans.executor`; without it no plan is located."""
 
     __slots__ = ('deadline', 'errstate', 'failed', 'feeds', 'gradient_calls', 'marked', 'on_pause', 'paused', 'resources',
-                 'run', 'touched')
+                 'run', 'tasks', 'touched')
 
     def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
         self.run = run
@@ -65,6 +73,7 @@ class Execution:
         self.feeds: Sequence[Any] = ()
         self.gradient_calls: dict[Any, int] = {}
         self.deadline: int | None = None
+        self.tasks: OtherTasks | None = None
         self.touched: dict[Any, tuple[Any, Any]] | None = None
 
     def pause(self, on_pause: Callable[[], None]) -> None:

@@ -171,7 +171,7 @@ class StepExecution(Execution):
     def __init__(self, pooled_run: PooledRun, execution: Execution) -> None:
         super().__init__(execution.run, execution.resources, execution.errstate)
         self.gradient_calls = execution.gradient_calls
-        self.deadline = execution.deadline
+        self.deadline, self.tasks = execution.deadline, execution.tasks
         self._pooled_run = pooled_run
         self.control: Any = self
         self.index = 0

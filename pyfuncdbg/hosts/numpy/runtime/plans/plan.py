@@ -31,6 +31,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, read
 from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import BufferSharing
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import PlanSource, Recording
 from pyfuncdbg.hosts.numpy.runtime.plans.recorded_steps import sections
+from pyfuncdbg.hosts.numpy.runtime.plans.remote_step import FunctionTasks, in_stages, remote_step
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 HandOver = Callable[['CompiledPlan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
@@ -142,7 +143,7 @@ def failed_in(frame: FrameType) -> tuple[CallSite, Run] | None:
 
 def overlaps(plan: CompiledPlan) -> bool:
     """Whether it has two or more Python calls, which may overlap."""
-    return sum(step.op.definition.python for step in plan.steps) > 1
+    return plan.graph.tasks is None and sum(step.op.definition.python for step in plan.steps) > 1
 
 
 def site_of(op: Operation) -> CallSite:
@@ -241,9 +242,13 @@ def compile_plan(graph: Graph, roots: Iterable[Operation], feeds: Sequence[Symbo
         slots.setdefault(id(tensor), len(slots))
     steps: list[Step] = []
     constants: dict[int, Any] = {}
-    after = _completed_gradients(ops, gradients, fed)
-    same = doubles(ops, fed) if merge else {}
-    for op in ops:
+    tasks = graph.tasks
+    after = _completed_gradients(ops, gradients, fed) if tasks is None else {}
+    same = doubles(ops, fed) if merge and tasks is None else {}
+    for op in ops if tasks is None else in_stages(ops, tasks):
+        if isinstance(op, list):
+            steps.append(_remote(op, _outside(op, ops, fetches), tasks, slots))
+            continue
         if op in same:
             slots.update((id(t), slots[id(other)]) for t, other in zip(op.outputs, same[op].outputs, strict=True))
             continue
@@ -262,6 +267,20 @@ def compile_plan(graph: Graph, roots: Iterable[Operation], feeds: Sequence[Symbo
         steps.append(Step(op, kernel, tuple(slots[id(t)] for t in op.inputs), numbers, recorded, after.get(op, ())))
     return CompiledPlan(graph, steps, feeds, fetches, slots, constants, BufferSharing(steps, feeds, fetches, slots, protect),
                         hand_over)
+
+
+def _outside(part: Sequence[Operation], ops: Sequence[Operation], fetches: Sequence[SymbolicTensor]) -> set[int]:
+    """Ids of the tensors that are fetched, or that nodes need which are not among `part`."""
+    inside = set(part)
+    return {id(t) for op in ops if op not in inside for t in op.inputs} | {id(t) for t in fetches}
+
+
+def _remote(part: Sequence[Operation], needed: Collection[int], tasks: FunctionTasks, slots: dict[int, int]) -> Step:
+    """The step of nodes of another task; their outputs get slots."""
+    node, kernel, taken, given = remote_step(part, needed, tasks)
+    for tensor in given:
+        slots.setdefault(id(tensor), len(slots))
+    return Step(node, kernel, tuple(slots[id(t)] for t in taken), tuple(slots[id(t)] for t in given), False)
 
 
 def _bind_kernel(op: Operation, needed_ids: Collection[int]) -> Kernel:

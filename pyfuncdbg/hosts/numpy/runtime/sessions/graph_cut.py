@@ -10,16 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
-from pyfuncdbg.hosts.numpy.graph.device import parse_device
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
-from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, device_for, placement
+from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, placement
 from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import Arrival, Piece, Stage
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
+from pyfuncdbg.hosts.numpy.runtime.sessions.function_placement import FunctionPlacement, Spread, functions_of
+from pyfuncdbg.hosts.numpy.runtime.sessions.piece_functions import FunctionNumbers, FunctionWriter, WrittenFunction
 from pyfuncdbg.hosts.numpy.runtime.sessions.piece_graph import PieceGraph
 
 
@@ -31,11 +29,13 @@ class Cut:
         pieces: By index of the task.
         feeds: For each task: the feeds that it gets, by tensor name, with their indices among the plan's.
         order: Place of each node in the plan, by name: of two errors the first one counts.
+        functions: The functions that its nodes call, by their numbers.
     """
 
     pieces: Mapping[int, Piece]
     feeds: Mapping[int, Sequence[tuple[str, int]]]
     order: Mapping[str, int]
+    functions: Sequence[WrittenFunction]
 
 
 @dataclass(slots=True)
@@ -49,6 +49,7 @@ class _Part:
     arrivals: dict[tuple[int, int], int] = field(default_factory=dict)
     foreign: dict[str, int] = field(default_factory=dict)           # the slot of each tensor from elsewhere
     results: list[str] = field(default_factory=list)
+    parts: list[Step] = field(default_factory=list)                 # of other tasks, with nodes of their functions here
 
 
 class GraphCut:
@@ -70,7 +71,11 @@ class GraphCut:
         self._makers = {slot: index for index, step in enumerate(plan.steps) for slot in step.outputs if slot >= 0}
         self._fed = {plan.slots[id(tensor)]: (tensor.name, number) for number, tensor in enumerate(plan.feeds)}
         self._indices = {step.op: index for index, step in enumerate(plan.steps)}
+        self._functions = FunctionPlacement(devices, soft)
+        self._spread: dict[int, tuple[frozenset[int], frozenset[int]]] = {}     # by step: other tasks, and those of effects
+        self._before: defaultdict[int, set[int]] = defaultdict(set)             # steps that one waits for beside its inputs
         self._tasks = self._placed(soft, {plan.slots[id(plan.feeds[number])]: task for number, task in owners.items()})
+        self._order_effects()
         self._levels = self._leveled()
         self._parts: defaultdict[int, _Part] = defaultdict(_Part)
 
@@ -88,10 +93,11 @@ class GraphCut:
                 part = self._parts[self._tasks[self._makers[slot]]]
                 if self._name(slot) not in part.results:
                     part.results.append(self._name(slot))
-        pieces = {task: self._piece(part, address_spaces[task]) for task, part in self._parts.items()}
+        numbers = FunctionNumbers(self._functions.tasks)
+        pieces = {task: self._piece(part, task, address_spaces[task], numbers) for task, part in self._parts.items()}
         feeds = {task: [(name, self._fed[slot][1]) for name, slot in part.foreign.items() if slot in self._fed]
                  for task, part in self._parts.items()}
-        return Cut(pieces, feeds, {step.op.name: index for index, step in enumerate(self._plan.steps)})
+        return Cut(pieces, feeds, {step.op.name: index for index, step in enumerate(self._plan.steps)}, numbers.functions)
 
     # ------------------------------------------------------------------ placement
     def _placed(self, soft: bool, fed_owners: Mapping[int, int]) -> list[int]:
@@ -100,68 +106,39 @@ class GraphCut:
         placed = placement([step.op for step in self._plan.steps], self._devices, soft)
         tasks: list[int] = []
         for step in self._plan.steps:
-            task = number[placed[step.op]]
+            op, task = step.op, number[placed[step.op]]
             owned = [(tensor, fed_owners[slot] if slot in fed_owners else tasks[self._makers[slot]])
-                     for slot, tensor in zip(step.inputs, step.op.inputs, strict=True)
+                     for slot, tensor in zip(step.inputs, op.inputs, strict=True)
                      if tensor.dtype in (resource, variant) and (slot in fed_owners or slot in self._makers)]
-            owners = {owner: tensor for tensor, owner in owned if tensor.dtype is resource}
-            if owners:
-                self._check_owners(step.op, task, owners)
-                task = next(iter(owners))
-            elif not owned and not step.op.device:
-                task = self._inner_task(step.op, task)
-            elif owned:                         # a list can be sent; not what a py_function records, which one may hold
-                task = max(owned, key=lambda entry: entry[0].index >= len(entry[0].op.outputs))[1]
-            self._check_body(step, task)
+            handles = {id(tensor): owner for tensor, owner in owned if tensor.dtype is resource}
+            lists = [(tensor, owner) for tensor, owner in owned if tensor.dtype is variant]
+            if functions_of(op):
+                spread = self._functions.spread(op, [handles.get(id(tensor)) for tensor in op.inputs])
+                if self._functions.task_of_device(op) is None and not lists:
+                    home = spread.home()
+                    task = task if home is None else home
+            elif handles:
+                task = self._functions.owner(op, self._functions.task_of_device(op),
+                                             {owner: tensor.name for tensor, owner in owned if tensor.dtype is resource})
+            if lists and not (handles and not functions_of(op)):
+                # A list can be sent; not what a py_function records, which one may hold.
+                task = max(lists, key=lambda entry: entry[0].index >= len(entry[0].op.outputs))[1]
+            if functions_of(op):
+                self._note_spread(len(tasks), spread.at(task), task)
+            self._functions.check_elsewhere(op, task)
             tasks.append(task)
         return tasks
 
-    def _check_owners(self, op: Operation, task: int, owners: Mapping[int, object]) -> None:
-        if len(owners) > 1:
-            places = ' and '.join(f'{tensor.name} of {self._task_name(owner)}'  # type: ignore[attr-defined]
-                                  for owner, tensor in list(owners.items())[:2])
+    def _note_spread(self, index: int, spread: Spread, task: int) -> None:
+        """Note that functions of a step have nodes on other tasks than its own."""
+        if spread.tasks == {task}:
+            return
+        step = self._plan.steps[index]
+        if spread.handle:
             raise session_error(InvalidArgumentError(None, None, (
-                f'Node {op.name} ({op.type}) uses handles of two tasks: {places}. A handle exists on its task only: place '
-                'both on one task with tf.device, or read the variable there and use its value')), op)
-        owner = next(iter(owners))
-        if op.definition.python and op.device and owner != task and parse_device(op.device).job is not None and (
-                '_py_function' in op.attrs):
-            raise session_error(InvalidArgumentError(None, None, (
-                f'Node {op.name} ({op.type}) is placed on {self._task_name(task)}, but uses a handle of '
-                f'{self._task_name(owner)}. Read the variable, and pass its value')), op)
-
-    def _inner_task(self, op: Operation, home: int) -> int:
-        """The task of a node without a device: that of all nodes of its functions that have one, if that is one task, and no
-        node with effects would move there with them."""
-        tasks: set[int] = set()
-        for function in called_functions([op]):
-            for node in function.graph.operations:
-                device = parse_device(node.device) if node.device else None
-                if device is not None and (device.job, device.task) != (None, None):
-                    place = device_for(node.device, self._devices, True)
-                    if place is not None:
-                        tasks.add(self._devices.available.index(place))
-                elif node.definition.stateful and node.definition.name != INPUT:
-                    return home
-        return tasks.pop() if len(tasks) == 1 else home
-
-    def _check_body(self, step: Step, task: int) -> None:
-        """Refuse a function with nodes of several tasks."""
-        op = step.op
-        device = self._devices.available[task]
-        local = Devices((device,), device)
-        for function in called_functions([op]):
-            for node in function.graph.operations:
-                if node.device and device_for(node.device, local, True) is None:
-                    raise session_error(InvalidArgumentError(None, None, (
-                        f'Node {node.name} of the function {function.graph.name} is placed on {node.device}, but '
-                        f'{op.name} ({op.type}), which calls it, runs on {self._task_name(task)}: a loop, a conditional or '
-                        'a function runs on one task. Make all of it in one tf.device, or compute that node before or after '
-                        'it')), op)
-
-    def _task_name(self, task: int) -> str:
-        device = self._devices.available[task]
-        return f'/job:{device.job}/task:{device.task}'
+                f'A function of {step.op.name} ({step.op.type}) returns the handle {spread.handle} of another task than its '
+                f'own, {self._functions.task_name(task)}. Return the value of the variable')), step.op)
+        self._spread[index] = spread.tasks - {task}, frozenset(one for one in spread.effects if one is not None)
 
     # ------------------------------------------------------------------ stages
     def _leveled(self) -> list[int]:
@@ -177,9 +154,22 @@ class GraphCut:
             levels.append(level)
         return levels
 
+    def _order_effects(self) -> None:
+        """Let nodes with effects keep their order on each task also where a node of another task has effects there."""
+        newest: dict[int, int] = {}
+        for index, step in enumerate(self._plan.steps):
+            others = self._spread[index][1] if index in self._spread else frozenset()
+            places = {self._tasks[index], *others} if step.op.definition.stateful else {*others}
+            for place in places:
+                before = newest.get(place)
+                if before is not None and (self._tasks[before] != place or self._tasks[index] != place):
+                    self._before[index].add(before)
+                newest[place] = index
+
     def _needed(self, step: Step) -> set[int]:
         """The steps that a step waits for."""
         needed = {self._makers[slot] for slot in step.inputs if slot in self._makers}
+        needed |= self._before[self._indices[step.op]]
         return needed | {self._indices[op] for op in step.op.control_inputs if op in self._indices}
 
     def _add(self, index: int, step: Step) -> None:
@@ -194,6 +184,8 @@ class GraphCut:
             part.used[level].add(name)
             if slot not in self._makers or self._tasks[self._makers[slot]] != task:
                 part.foreign[name] = slot
+        for other in self._spread.get(index, ((), ()))[0]:
+            self._parts[other].parts.append(step)
         for other in self._needed(step):
             if self._tasks[other] == task:
                 continue
@@ -209,13 +201,16 @@ class GraphCut:
         step = self._plan.steps[self._makers[slot]]
         return f'{step.op.name}:{step.outputs.index(slot)}'
 
-    def _piece(self, part: _Part, same_space: bool) -> Piece:
-        graph = PieceGraph(self._plan, self._name, same_space)
+    def _piece(self, part: _Part, task: int, same_space: bool, numbers: FunctionNumbers) -> Piece:
+        graph = PieceGraph(self._plan, self._name, FunctionWriter(same_space, task, numbers))
         for name, slot in part.foreign.items():
             graph.add_argument(name, self._tensor(slot))
         for level in sorted(part.levels):
             for step in part.levels[level]:
                 graph.add_step(step)
+        for step in part.parts:
+            for function, _ in functions_of(step.op):
+                graph.functions.number(function)
         needed_later: set[str] = set(part.results)
         stages: list[Stage] = []
         for level in sorted(part.levels, reverse=True):
@@ -227,7 +222,7 @@ class GraphCut:
             needed_later |= part.used[level]
         arrivals = tuple(Arrival(task, level, before) for (task, level), before in sorted(part.arrivals.items()))
         return Piece(graph.nodes(), tuple(graph.functions.functions), graph.arguments, tuple(reversed(stages)), arrivals,
-                     tuple(part.results), tuple(graph.functions.stacks))
+                     tuple(part.results), tuple(graph.functions.stacks), task, bool(part.parts))
 
     def _tensor(self, slot: int) -> object:
         if slot in self._fed:

@@ -22,6 +22,7 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import Nodes, PieceFunction
 
 _TOKEN = 'token'
+_STORED = '_serialized_function'
 _FRAMES = 16
 """Frames of a stack that a task gets, to show where a node was made."""
 
@@ -40,18 +41,48 @@ class WrittenFunction(Protocol):
     def outputs(self) -> Sequence[Any]: ...
 
 
+class FunctionNumbers:
+    """The functions of all pieces of a plan, by the numbers that tasks know them by.
+
+    Args:
+        tasks: As of `FunctionPlacement`.
+
+    Attributes:
+        functions: By number.
+    """
+
+    def __init__(self, tasks: Mapping[int, Mapping[str, int]]) -> None:
+        self._tasks = tasks
+        self._numbers: dict[int, int] = {}
+        self.functions: list[WrittenFunction] = []
+
+    def number(self, function: WrittenFunction) -> int:
+        """The number of a function."""
+        number = self._numbers.setdefault(id(function), len(self.functions))
+        if number == len(self.functions):
+            self.functions.append(function)
+        return number
+
+    def tasks_of(self, function: WrittenFunction) -> Mapping[str, int]:
+        """The tasks of its nodes that have one of their own, by name."""
+        return self._tasks.get(id(function.graph), {})
+
+
 class FunctionWriter:
     """The functions of one piece, each written once; those that a function calls are before it.
 
     Args:
         same_space: Whether the task is in this process. Elsewhere the name of a Python function may be that of another.
+        task: Index of the task.
+        numbers: Of the functions of all pieces.
 
     Attributes:
         functions: Those that have been written.
         stacks: Where the program has made the nodes, each stack once: their innermost frames.
     """
 
-    def __init__(self, same_space: bool) -> None:
+    def __init__(self, same_space: bool, task: int, numbers: FunctionNumbers) -> None:
+        self._task, self._all = task, numbers
         self._origin = '' if same_space else f' (of process {os.getpid()} on {socket.gethostname()})'
         self._numbers: dict[int, int] = {}
         self._written: list[WrittenFunction] = []      # as long as their ids are keys
@@ -63,13 +94,15 @@ class FunctionWriter:
         if id(function) not in self._numbers:
             self._written.append(function)
             graph = function.graph
-            nodes = NodeWriter(self)
+            nodes, tasks = NodeWriter(self), self._all.tasks_of(function)
             for op in graph.operations:
-                nodes.add(op, [tensor.name for tensor in op.inputs], [before.name for before in op.control_inputs])
+                nodes.add(op, [tensor.name for tensor in op.inputs], [before.name for before in op.control_inputs],
+                          tasks.get(op.name, self._task) == self._task)
             inputs = [*function.inputs, *(inner for _, inner in graph.captures)]
             self.functions.append(PieceFunction(
                 function.name, nodes.nodes(), tuple(tensor.op.name for tensor in inputs),
-                tuple(tensor.name for tensor in function.outputs), graph.automatic, graph.place, graph.repeats))
+                tuple(tensor.name for tensor in function.outputs), graph.automatic, graph.place, graph.repeats,
+                self._all.number(function), tasks))
             self._numbers[id(function)] = len(self.functions) - 1
         return self._numbers[id(function)]
 
@@ -119,8 +152,8 @@ class NodeWriter:
         self._stack_of: dict[str, int] = {}
         self.message = GraphDef()
 
-    def add(self, op: Operation, inputs: Sequence[str], control_inputs: Sequence[str] = ()) -> None:
-        """Add a node, with the names of its inputs here."""
+    def add(self, op: Operation, inputs: Sequence[str], control_inputs: Sequence[str] = (), runs: bool = True) -> None:
+        """Add a node, with the names of its inputs here; one that another task `runs` has no function that can be loaded."""
         node = self.message.node.add()
         node.CopyFrom(op.node_def)
         node.op = op.definition.name
@@ -134,6 +167,8 @@ class NodeWriter:
         if node.op in (WHILE, STATELESS_WHILE) and 'cond' not in node.attr:     # it runs backwards; NodeDefs have the attr
             put_attr_value(node.attr['cond'], FunctionName(node.attr['body'].func.name))
         self._functions.mark_token(node)
+        if not runs and _STORED in node.attr:
+            del node.attr[_STORED]
         self._add_private(op, node)
         stacks = self._functions.stacks
         self._stack_of[op.name] = stacks.setdefault(op.stack[-_FRAMES:], len(stacks))

@@ -22,20 +22,20 @@ class PieceGraph:
     Args:
         plan: The plan that is cut.
         name_of: The name of the tensor in a slot.
-        same_space: As of `FunctionWriter`.
+        functions: The functions that they call.
 
     Attributes:
         arguments: The placeholder of each tensor from elsewhere, by the tensor's name.
-        functions: The functions that they call.
+        functions: As the argument.
     """
 
-    def __init__(self, plan: CompiledPlan, name_of: Callable[[int], str], same_space: bool) -> None:
+    def __init__(self, plan: CompiledPlan, name_of: Callable[[int], str], functions: FunctionWriter) -> None:
         self._plan = plan
         self._name_of = name_of
         self._names = {op.name for op in plan.graph.operations}
         self._constants: set[str] = set()
         self.arguments: dict[str, str] = {}
-        self.functions = FunctionWriter(same_space)
+        self.functions = functions
         self._writer = NodeWriter(self.functions)
 
     def add_argument(self, name: str, tensor: Any) -> None:

@@ -29,6 +29,7 @@ from pyfuncdbg.hosts.numpy.runtime.cluster.task_transport import TaskConnection
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import copy_feed, copy_value
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
 from pyfuncdbg.hosts.numpy.runtime.sessions.graph_cut import Cut, GraphCut
 from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import Runner, RunSettings
@@ -85,7 +86,8 @@ class TaskRuns:
             requests = self._requests(number, cut, values, timing is not None)
             timeout = None if settings.deadline is None else max(0.0, (settings.deadline - perf_counter_ns()) / 1e9)
             answers = connection.run(requests, timeout) if requests else {}
-            failures = [(task, answer['error']) for task, answer in answers.items() if 'error' in answer]
+            failures = [(task, {'task': task, 'function': None, 'outer': answer['error']['node'], **answer['error']})
+                        for task, answer in answers.items() if 'error' in answer]
             with self._lock:
                 for task, answer in answers.items():
                     if 'results' in answer or answer['error']['node']:
@@ -125,7 +127,7 @@ class TaskRuns:
 
     def _results(self, plan: CompiledPlan, answers: Mapping[int, Mapping[str, Any]],
                  values: Sequence[Any]) -> tuple[Any, ...]:
-        received = {name: TaskHandle(task, data['key']) if isinstance(data, Mapping) else unpack_tensor(data)
+        received = {name: TaskHandle(*data['at']) if isinstance(data, Mapping) else unpack_tensor(data)
                     for task, answer in answers.items() for name, data in answer['results'].items()}
         fed = {plan.slots[id(tensor)]: value for tensor, value in zip(plan.feeds, values, strict=True)}
         makers = {slot: f'{step.op.name}:{index}' for step in plan.steps for index, slot in enumerate(step.outputs)}
@@ -147,16 +149,19 @@ class TaskRuns:
     def _raise(self, plan: CompiledPlan, cut: Cut, execution: Execution,
                failures: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
         """Raise the error of the first failed node in the order of the plan, else an error of no node."""
-        task, first = min(failures, key=lambda failure: (failure[1]['derived'],
-                                                         cut.order.get(failure[1]['node'], len(cut.order))))
+        _, first = min(failures, key=lambda failure: (failure[1]['derived'],
+                                                      cut.order.get(failure[1]['outer'], len(cut.order))))
         error = error_of(first)
-        step = cut.order.get(first['node'])
+        step = cut.order.get(first['node']) if first['function'] is None else None
         if isinstance(error, DeadlineExceededError) and not first['node']:
             error.locate(None, None, 'Graph execution error:\n\nDeadline Exceeded')
+        inner = None if first['function'] is None else cut.functions[first['function']].graph.find(first['node'])
         if step is not None:
             execution.failed = plan.steps[step]
+        elif inner is not None:
+            execution.failed = Step(inner, inner.definition.kernel, (), (), False)
         if isinstance(error, OpError) and not error.located:
-            device = self._connection.devices.available[task]
+            device = self._connection.devices.available[first['task']]
             error._message = f'From /job:{device.job}/replica:{device.replica}/task:{device.task}:\n{error.message}'
         raise error from error.__cause__
 

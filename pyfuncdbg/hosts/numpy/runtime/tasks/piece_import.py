@@ -16,6 +16,7 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.runtime.cluster.task_messages import Nodes, Piece, PieceFunction
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
+from pyfuncdbg.hosts.numpy.runtime.plans.remote_step import FunctionTasks
 from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
@@ -29,6 +30,9 @@ class PieceImport:
         piece: The piece.
         trust: Whether Python functions that are stored in nodes are loaded, which runs code.
 
+    Attributes:
+        numbers: By which all tasks know a function, by its graph.
+
     Raises:
         ValueError, NotFoundError: Its functions form no graphs here.
     """
@@ -37,6 +41,10 @@ class PieceImport:
         self.trust = trust                      # nodes of Python functions ask for it
         self._stacks = piece.stacks
         self._functions: list[TracedFunction] = []
+        self.numbers: dict[Graph, int] = {}
+        self._task = piece.task
+        self._is_spread = piece.serves or any(task != piece.task for function in piece.functions
+                                              for task in function.tasks.values())
         for function in piece.functions:
             self._functions.append(self._traced(function))
 
@@ -59,6 +67,10 @@ class PieceImport:
         graph = Graph(name=function.name, building_function=True)
         graph.automatic, graph.place, graph.repeats = function.automatic, function.place, function.repeats
         ops = self.add(graph, function.nodes)
+        self.numbers[graph] = function.number
+        if self._is_spread:
+            task_of = {ops[name]: task for name, task in function.tasks.items()}
+            graph.tasks = FunctionTasks(function.number, self._task, task_of)
         return TracedFunction(graph, [ops[name].outputs[0] for name in function.inputs],
                               [tensor_of(ops, name) for name in function.outputs], list, function.name)
 
