@@ -669,6 +669,33 @@ def test_nodes_with_effects_stay_on_the_task_of_the_session(client: Any, session
     assert session.run(loop) == 3 * pids(client)['0']
 
 
+def test_the_graph_of_each_task(session: Any) -> None:
+    """As TensorFlow has them, with other numbers, and feeds on the task that needs them."""
+    x = v1.placeholder(tf.float32, [2], name='x')
+    with tf.device(SECOND):
+        y = tf.tanh(x, name='y')
+        first = tf.no_op(name='first')
+    with tf.device(FIRST), tf.control_dependencies([first]):
+        z = tf.add(y, y, name='z')
+    metadata = v1.RunMetadata()
+    session.run(z, {x: [1., 2.]}, v1.RunOptions(), metadata)
+    assert not metadata.partition_graphs
+    session.run(z, {x: [1., 2.]}, v1.RunOptions(output_partition_graphs=True), metadata)
+    own, other = ([(node.name, node.op, list(node.input)) for node in graph.node] for graph in metadata.partition_graphs)
+    assert other == [('_recv_x_0', '_Recv', []), ('y', 'Tanh', ['_recv_x_0']), ('first', 'NoOp', []),
+                     ('first_S2', 'Const', ['^first']), ('first_S3', '_Send', ['first_S2']), ('y_S0', '_Send', ['y'])]
+    assert own == [('y_S1', '_Recv', []), ('first_S4', '_Recv', []), ('first_S5', 'Identity', ['first_S4']),
+                   ('z', 'AddV2', ['y_S1', 'y_S1', '^first_S5']), ('_send_z_0', '_Send', ['z'])]
+    sent, received = (next(node for node in graph.node if node.name.startswith('y_S')).attr for graph in reversed(
+        metadata.partition_graphs))
+    names = ('tensor_name', 'send_device', 'send_device_incarnation', 'recv_device', 'client_terminated')
+    assert [sent[name] for name in names] == [received[name] for name in names] and sent['tensor_name'].s == b'edge_0_y'
+    assert (sent['send_device'].s, sent['recv_device'].s) == (
+        f'{SECOND.replace("/task", "/replica:0/task")}/device:CPU:0'.encode(),
+        f'{FIRST.replace("/task", "/replica:0/task")}/device:CPU:0'.encode())
+    assert {node.device for node in metadata.partition_graphs[1].node} == {sent['send_device'].s.decode()}
+
+
 def left_on(client: Any) -> list[Any]:
     """What the workers have of steps, and of sessions."""
     def left(dask_worker: Any) -> list[Any]:

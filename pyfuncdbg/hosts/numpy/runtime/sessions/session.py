@@ -127,8 +127,8 @@ class BaseSession:
         Args:
             fetches: A tensor, operation, name, or nested structure of them.
             feed_dict: Values for tensors, by tensor or name.
-            options: RunOptions: `timeout_in_ms`, and whether nodes are timed (`trace_level`).
-            run_metadata: A RunMetadata, which gets the times.
+            options: RunOptions: `timeout_in_ms`, whether nodes are timed (`trace_level`), and `output_partition_graphs`.
+            run_metadata: A RunMetadata, which gets the times and the graph that each device has run.
 
         Returns:
             The values in the structure of `fetches`: arrays that the caller may write to, NumPy scalars at rank 0, None for
@@ -166,14 +166,19 @@ class BaseSession:
             metadata.ParseFromString(b'')
         pools = self._pools or Pools(self._options)
         settings = run_settings(options, self._options)
-        if not settings.timed or metadata is None:
+        if metadata is None or not (settings.timed or settings.partitioned):
             return self._execute(entry, values, pools.runner(entry.plan, settings, None))
         from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes  # only needed for timing
-        timing = StepTimes()
+        timing = StepTimes() if settings.timed else None
         try:
-            return self._execute(entry, values, pools.runner(entry.plan, settings, timing))
+            results = self._execute(entry, values, pools.runner(entry.plan, settings, timing))
         finally:
-            timing.write(metadata, self._devices().names()[0])
+            if timing is not None:
+                timing.write(metadata, self._devices().names()[0])
+        if settings.partitioned:
+            for graph in pools.partitions(entry.plan, values, self._devices()):
+                metadata.partition_graphs.add().ParseFromString(graph.SerializeToString())
+        return results
 
     def _execute(self, entry: _Entry, values: list[Any], runner: Runner | None = None) -> tuple[Any, ...]:
         plan = entry.plan

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, overlaps
 
@@ -44,11 +45,13 @@ class RunSettings:
         deadline: Its end in `perf_counter_ns()`, None without limit.
         pool: Index of the session's thread pool; -1 for the caller's thread only.
         timed: Whether its steps are timed.
+        partitioned: Whether the graph of each device is asked for.
     """
 
     deadline: int | None = None
     pool: int = 0
     timed: bool = False
+    partitioned: bool = False
 
 
 def session_options(config: Any) -> SessionOptions:
@@ -75,13 +78,14 @@ def run_settings(options: Any, session: SessionOptions) -> RunSettings:
         AttributeError: `options` are no RunOptions.
         InvalidArgumentError: The session has no such thread pool.
     """
-    timeout, pool, timed = session.timeout, 0, False
+    timeout, pool, timed, partitioned = session.timeout, 0, False, False
     if options:
         options.SerializeToString()
         timeout, pool, timed = options.timeout_in_ms or timeout, options.inter_op_thread_pool, options.trace_level > 0
+        partitioned = options.output_partition_graphs
         if not -1 <= pool < len(session.threads):
             raise InvalidArgumentError(None, None, f'Graph execution error:\n\nInvalid inter_op_thread_pool: {pool}')
-    return RunSettings(perf_counter_ns() + timeout * 1_000_000 if timeout > 0 else None, pool, timed)
+    return RunSettings(perf_counter_ns() + timeout * 1_000_000 if timeout > 0 else None, pool, timed, partitioned)
 
 
 Runner = Callable[[Execution, Sequence[Any]], tuple[Any, ...]]
@@ -116,6 +120,11 @@ class Pools:
             execution.check_deadline()              # for a last step that took too long
             return results
         return run
+
+    def partitions(self, plan: CompiledPlan, values: Sequence[Any], devices: Devices) -> Sequence[Any]:
+        """The graph that each device runs, as GraphDefs; none where several are tasks of this process."""
+        from pyfuncdbg.hosts.numpy.runtime.sessions.partition_graphs import local_partition  # loads the protobuf library
+        return [local_partition(plan, devices.names()[0])] if len(devices.available) == 1 else ()
 
     def _pool(self, threads: int) -> ThreadPool:
         from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import ThreadPool

@@ -32,6 +32,7 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import copy_feed, copy_valu
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
 from pyfuncdbg.hosts.numpy.runtime.sessions.graph_cut import Cut, GraphCut
+from pyfuncdbg.hosts.numpy.runtime.sessions.partition_graphs import task_partitions
 from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import Runner, RunSettings
 
 _CLASSES = {kind.code: kind for kind in vars(errors).values()
@@ -101,6 +102,11 @@ class TaskRuns:
                 self._raise(plan, cut, execution, failures)
             return self._results(plan, answers, values)
         return run
+
+    def partitions(self, plan: CompiledPlan, values: Sequence[Any], devices: Devices) -> Sequence[Any]:
+        """The graph that each task runs, as GraphDefs."""
+        spaces = [self._connection.address_space(task) for task in range(len(devices.available))]
+        return task_partitions(plan, self._cut(plan, values)[1], devices.names(), [int(space[:15], 16) for space in spaces])
 
     def _cut(self, plan: CompiledPlan, values: Sequence[Any]) -> tuple[int, Cut]:
         entry = self._cuts.get(plan)
