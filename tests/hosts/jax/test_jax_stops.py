@@ -32,6 +32,35 @@ def test_a_stop_shows_arguments_and_steps(tmp_path: Path) -> None:
     assert [call.outputs[0].to_numpy().tolist() for call in trace.calls(kind='python')] == [[0, 1, 1]] * 3
 
 
+LOGS = """
+import functools
+import jax, jax.numpy as jnp
+def log(v, *, tag):
+    print(tag, float(v))
+def part(tag, v):
+    print(tag, float(v))
+@jax.jit
+def step(v):
+    jax.debug.callback(log, v, tag='compiled')
+    jax.debug.callback(functools.partial(part, 'part'), v * 2)
+    return v
+step(jnp.float32(2))
+jax.debug.callback(log, jnp.float32(3), tag='eager')
+"""
+
+
+def test_a_breakpoint_stops_in_a_function_of_debug_callback(tmp_path: Path) -> None:
+    """JAX calls it from a function of flat arguments of its own, not from a method."""
+    done, _ = record(tmp_path, LOGS, '--break', 'log', '--break', 'part', '--ui', 'prompt',
+                     typed='inject in0 v * 10\nn\nc\np tag\nc\nc\n')
+    out = done.stderr
+    assert "STOPPED entering log at program.py:4, call 1 of node 'step/log'" in out, out
+    assert 'STOPPED in log at program.py:5' in out
+    assert "STOPPED entering part at program.py:6, call 1 of node 'step/part'" in out and "\n'part'\n" in out
+    assert "STOPPED before call 1 of node 'log'" in out
+    assert done.stdout == 'compiled 20.0\npart 4.0\neager 3.0\n'
+
+
 def test_conditions_and_lines(tmp_path: Path) -> None:
     done, _ = record(tmp_path, STEPS, '--break', 'program.py:6', '--ui', 'prompt', typed='p low\nswap lambda *v: v\nq\n')
     assert 'STOPPED in clip at program.py:6' in done.stderr, done.stderr

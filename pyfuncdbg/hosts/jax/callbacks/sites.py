@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Frame
-from pyfuncdbg.hooks.call_frames import STOP_REMARK
+from pyfuncdbg.hooks.call_frames import STOP_REMARK, mark_function_caller
 from pyfuncdbg.hooks.differentiable import EAGER_BY, RULE, RuleSite
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
@@ -18,6 +18,7 @@ from pyfuncdbg.hosts.jax.callbacks.flat_arguments import FlatArguments, flat_arg
 from pyfuncdbg.hosts.jax.host import JaxHost
 from pyfuncdbg.hosts.jax.jax_parts import JaxParts
 from pyfuncdbg.hosts.jax.programs.lowerings import LoweredCallback
+from pyfuncdbg.hosts.jax.programs.user_function import flat_caller
 from pyfuncdbg.hosts.jax.runs.collective_limit import CollectiveLimit
 
 _TRAITS = Traits(wraps_python=True)
@@ -105,6 +106,8 @@ class CallbackSites:
               tensors: Sequence[str] = ()) -> CallSite:
         place = _place(name, op_type, function, stack)
         name, earlier = self._name_at(place), self._by_place.get(place)
+        if (caller := flat_caller(callback)) is not None:
+            mark_function_caller(caller)        # or a breakpoint on the function would not find its frame
         attrs: dict[str, Any] = {'_call': partial(self._call_again, callback)}
         layout = flat_arguments(self._parts, callback, function)
         if isinstance(layout, FlatArguments):

@@ -14,19 +14,33 @@ _FLAT = '_flat_callback'
 
 def user_function(callback: Any) -> Any:
     """The function that the program passed to a callback; None for one of JAX's own, such as that of `debug.print`."""
-    function = getattr(callback, 'callback_func', callback)
+    return _unwrap(callback)[0]
+
+
+def flat_caller(callback: Any) -> Any:
+    """JAX's function of flat arguments that calls the program's own; None where a method of JAX's does, or nothing."""
+    function, caller = _unwrap(callback)
+    return caller if function is not None else None
+
+
+def _unwrap(callback: Any) -> tuple[Any, Any]:
+    """The program's function behind a callback, and JAX's innermost one of flat arguments around it; None for each if none."""
+    function, caller = getattr(callback, 'callback_func', callback), None
     for _ in range(_MOST_WRAPPERS):
         inner = function
         while isinstance(inner, functools.partial):
             inner = inner.func
         code = getattr(inner, '__code__', None)
         if not isinstance(code, CodeType) or not is_machinery(code.co_filename):
-            return function
-        wrapped = closure_variable(inner, 'callback') if code.co_name == _FLAT else getattr(inner, '__wrapped__', None)
+            return function, caller
+        if code.co_name == _FLAT:
+            wrapped, caller = closure_variable(inner, 'callback'), inner
+        else:
+            wrapped = getattr(inner, '__wrapped__', None)
         if wrapped is None:
-            return None
+            break
         function = wrapped
-    return None
+    return None, None
 
 
 def is_breakpoint(callback: Any) -> bool:
