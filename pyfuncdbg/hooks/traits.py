@@ -28,6 +28,7 @@ class Traits(NamedTuple):
         takes_context: Its function has a first parameter that is no input of a call, which the framework fills.
         foreign: Of a backward step: that of a framework's own op, which cannot be called again.
         seen_afterwards: Hooks see its calls when they have ended, and change nothing: stops are after them.
+        unlinked: Ops that are not recorded make its inputs and take its outputs: what no node is known to take may be used.
         copied_frames: A stop in it is in copies of the frames of a function that itself has no lines to step through.
     """
 
@@ -47,6 +48,7 @@ class Traits(NamedTuple):
     foreign: bool = False
     seen_afterwards: bool = False
     copied_frames: bool = False
+    unlinked: bool = False
 
     @property
     def names(self) -> list[str]:

@@ -71,16 +71,18 @@ def live_value(context: Context, spec: TensorReference) -> LiveValue | None:
     if stop is None or stop.run is None or spec.side:
         return None
     tensors = RunTensors(stop, stop.run)
+    known = tensors.names()
+    name = next((name for name in spec.names if name in known), spec.name)
     try:
-        value = tensors.value(spec.name)
+        value = tensors.value(name)
     except CommandError:
-        if spec.name not in tensors.names() or _is_recorded(context, spec, stop):
+        if name not in known or _is_recorded(context, spec, stop):
             return None
         raise
     value_found = describe_value(value, stop.run.host)
     if value_found.tensor is None or value_found.array is None:
-        raise CommandError(f'{spec.name} does not hold values but a {value_found.type}')
-    return LiveValue(replace(value_found.tensor, name=spec.name), f'run #{stop.run.id}, now', value_found.array)
+        raise CommandError(f'{name} does not hold values but a {value_found.type}')
+    return LiveValue(replace(value_found.tensor, name=name), f'run #{stop.run.id}, now', value_found.array)
 
 
 def _is_recorded(context: Context, spec: TensorReference, stop: Stop) -> bool:
@@ -102,7 +104,12 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
         if stop.call is not None and stop.call.site.kind == 'run':
             fed_values = dict(zip(run.feeds, stop.call.inputs, strict=False))
         else:
-            fed_values = {name: tensors.value(name) for name in names}
+            try:
+                fed_values = {name: tensors.value(name) for name in names}
+            except CommandError:                # this thread does not have them: what was recorded of the run's beginning
+                if not (recorded := _recorded_feeds(context, run.id)):
+                    raise
+                return FeedList(run.id, run.label, recorded, True)
         records = ((name, describe_value(value, run.host, copied=False).tensor) for name, value in fed_values.items())
         rows = [replace(tensor, name=name) for name, tensor in records if tensor is not None]
         return FeedList(run.id, run.label, rows, True)
@@ -113,6 +120,11 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
         raise CommandError(f'no feeds of run {args.run} are recorded; ', TypedCommand('calls --kind run'),
                            ' lists the runs that are')
     return FeedList(runs[0].run, runs[0].site.name, [tensor for tensor in runs[0].inputs if not tensor.absent], False)
+
+
+def _recorded_feeds(context: Context, run: int) -> list[TensorRecord]:
+    return [tensor for call in context.trace.calls(kind='run', run=run, newest_first=True, limit=1)
+            for tensor in call.inputs if not tensor.absent]
 
 
 def _feeds_arguments(parser: argparse.ArgumentParser) -> None:

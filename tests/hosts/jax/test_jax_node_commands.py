@@ -115,6 +115,65 @@ def test_a_callback_within_a_function_names_its_inputs(tmp_path: Path, options: 
     assert all(f'─ {name}  ' in shown for name in inputs), shown
 
 
+HOMONYMS = """
+import jax, jax.numpy as jnp, numpy as np
+def clip(x):
+    return np.minimum(np.asarray(x), 1)
+def same(v):
+    return np.asarray(v)
+@jax.jit
+def inner(y):
+    return jax.pure_callback(same, y, y)
+@jax.jit
+def step(w, x):
+    h = jax.pure_callback(clip, x, x * w)
+    return h + inner(x)
+print(step(jnp.float32(5), jnp.arange(3.)))
+"""
+
+
+def test_a_parameter_is_no_argument_of_the_program_that_has_its_name(tmp_path: Path) -> None:
+    """`x` of the callback is another array than `x` of the program, and that one is passed on under another name, too."""
+    done, trace = record(tmp_path, HOMONYMS, '--break', 'clip', '--ui', 'prompt', '-q',
+                         typed='pf\npt x\nni step/clip\nli step/clip\nli step/same\nlo step/clip\ngraph\nc\n')
+    fed, tensor, card, inputs, passed, users, graph = done.stderr.split('(pfd) ')[1:8]
+    assert 'x     float32  3       12 B  0 |███| 2          1' in fed, done.stderr      # was that of the callback, 0 to 10
+    assert 'run #1, now' in tensor and '[0]  0  1  2' in tensor
+    assert '0  clip(x)  from outside  float32[3] = 0 5 10' in card
+    assert 'step/clip:0    what takes it is not known: --ops' in card
+    assert '─ clip(x)  from outside' in inputs and '─ x  feed  float32[3] = 0 1 2' in passed
+    assert 'what takes its outputs is not known' in ' '.join(users.split())
+    row = next(line for line in graph.splitlines() if ' step/clip ' in line)
+    assert row.split() == ['0', 'step/clip', 'pure_callback', 'clip', 'clip(x)', '1', 'running']     # and no number of users
+    assert {call.site.name: call.inputs[0].name for call in trace.calls(kind='python')} == {
+        'step/clip': 'clip(x)', 'step/same': 'x'}
+    shown = run(tmp_path, '-m', 'pyfuncdbg', 'show', 'trace', 'pt', 'result').stdout
+    assert 'fetch of run #1' in shown and '[0]  0  2  3' in shown, shown
+
+
+SHARDS = """
+import os
+os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+mesh = Mesh(np.array(jax.devices()), ('i',))
+def part(v):
+    return np.asarray(v) * 2
+@jax.jit
+def step(x):
+    return jax.shard_map(lambda s: jax.pure_callback(part, s, s), mesh=mesh, in_specs=P('i'), out_specs=P('i'))(x)
+print(step(jnp.arange(4.)))
+"""
+
+
+def test_feeds_are_whole_at_a_stop_on_one_of_several_devices(tmp_path: Path) -> None:
+    """With `--ops` the part that a device gets has the name of the whole; a thread of XLA has the part only."""
+    done, _ = record(tmp_path, SHARDS, '--ops', '--break', 'part', '--ui', 'prompt', '-q', typed='pf\npt x\nc\nc\n')
+    fed, tensor = done.stderr.split('(pfd) ')[1:3]
+    assert 'x     float32  4       16 B  0 |▄▄█| 3        1.5' in fed, done.stderr
+    assert 'feed of run #' in tensor and '[0]  0  1  2  3' in tensor
+
+
 CALLBACKS = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.experimental import io_callback

@@ -61,8 +61,10 @@ class CallbackSites:
         """The site of a callback of a compiled program."""
         prefix = f'{executable_name}/' if executable_name else ''
         name = prefix + name_of(lowered.function)
+        arguments = lowered.executable.arguments if lowered.executable is not None and prefix else ()
         site = lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack,
-                                         lowered.inputs)
+                                         lowered.inputs, arguments)
+        site.traits = site.traits._replace(unlinked=not lowered.observed)
         if lowered.outputs is not None:
             site.outputs = [f'{site.name}:{index}' for index in range(lowered.outputs)]
         if site.name in self._steps:
@@ -103,7 +105,7 @@ class CallbackSites:
         return site
 
     def _site(self, name: str, op_type: str, function: Any, callback: Any, stack: Sequence[Frame],
-              tensors: Sequence[str] = ()) -> CallSite:
+              tensors: Sequence[str] = (), arguments: Sequence[str] = ()) -> CallSite:
         place = _place(name, op_type, function, stack)
         name, earlier = self._name_at(place), self._by_place.get(place)
         if (caller := flat_caller(callback)) is not None:
@@ -112,8 +114,10 @@ class CallbackSites:
         layout = flat_arguments(self._parts, callback, function)
         if isinstance(layout, FlatArguments):
             attrs['_arguments'] = layout
+        named = layout.names if layout is not None else parameters(function)
         site = CallSite(name, op_type, 'python', self._host, function=function, stack=stack, outputs=(f'{name}:0',),
-                        inputs=_input_names(tensors, layout.names if layout is not None else parameters(function)),
+                        inputs=_input_names(tensors, named, arguments, name_of(function) if function is not None or not stack
+                                            else stack[-1].function.rpartition('.')[2]),
                         attrs=attrs, same_as=earlier,
                         traits=_BREAKPOINT_TRAITS if op_type == 'debug_breakpoint' else _TRAITS)
         self._by_place.setdefault(place, site)
@@ -149,9 +153,13 @@ def _place(name: str, op_type: str, function: Any, stack: Sequence[Frame]) -> tu
     return name, op_type, id(getattr(function, '__code__', None) or function), tuple(stack[-1:])
 
 
-def _input_names(tensors: Sequence[str], parameters: Sequence[str]) -> list[str]:
-    """Names of inputs: of the tensors where those have names, else of the parameters that get them."""
-    named = parameters[:len(tensors) or None]
+def _input_names(tensors: Sequence[str], parameters: Sequence[str], arguments: Sequence[str], function: str) -> list[str]:
+    """Names of inputs: of the tensors where those have names, else of the parameters that get them.
+
+    A parameter that is named as an argument of the program, and does not get it, is 'clip(x)': `x` is a feed of the run.
+    """
+    named = [f'{function}({parameter})' if parameter in arguments else parameter
+             for parameter in parameters[:len(tensors) or None]]
     return [tensor or parameter for tensor, parameter in zip_longest(tensors, named, fillvalue='')]
 
 

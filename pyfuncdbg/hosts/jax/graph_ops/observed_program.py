@@ -129,8 +129,8 @@ class ObservedProgram:
         """Name what a callback gets."""
         key = id(equation.params.get('callback'))
         occurrence = self._callbacks.get(key)
-        if occurrence is not None and not occurrence.inputs:
-            self._callbacks[key] = occurrence._replace(inputs=tuple(self._input_names(equation)))
+        if occurrence is not None and not occurrence.observed:
+            self._callbacks[key] = occurrence._replace(inputs=tuple(self._input_names(equation)), observed=True)
 
     def _input_names(self, equation: Any) -> list[str]:
         return ['' if self.is_literal(variable) else self.names.get(variable, '') for variable in equation.invars]

@@ -36,6 +36,10 @@ class CompiledProgram(Protocol):
     def eager(self) -> bool:
         """Whether JAX made it for one eager call."""
 
+    @property
+    def arguments(self) -> Sequence[str]:
+        """Names of its arguments."""
+
 
 class LoweredCallback:
     """One callback in a compiled program.
@@ -50,6 +54,7 @@ class LoweredCallback:
         inline: Number of its calls on the thread that dispatched.
         inputs: Names of the tensors that it gets, where they have names.
         outputs: How many tensors it gives; None if it was lowered before the attachment.
+        observed: Whether the ops of its program are, and `inputs` has the names of their results.
         is_searched: Whether memory was searched for its executable.
         executable: The compiled program that it is part of, once known.
         site: Where its calls are made, once there was one.
@@ -64,6 +69,7 @@ class LoweredCallback:
         'inline',
         'inputs',
         'is_searched',
+        'observed',
         'op_type',
         'outputs',
         'params',
@@ -74,8 +80,9 @@ class LoweredCallback:
 
     def __init__(self, op_type: str, callback: Any, params: Any, stack: Sequence[Frame] = (),
                  times: int | None = None, devices: int = 1, inputs: Sequence[str] = (),
-                 outputs: int | None = None) -> None:
+                 outputs: int | None = None, observed: bool = False) -> None:
         self.op_type = op_type
+        self.observed = observed
         self.outputs = outputs
         self.inputs = inputs
         self.callback = callback
@@ -218,7 +225,7 @@ class LoweredCallbacks:
         devices = _device_count(ctx)
         self._keep(closure, LoweredCallback(op_type, callback, closure_variable(closure, 'params'), occurrence.stack,
                                             occurrence.times and occurrence.times * devices, devices, occurrence.inputs,
-                                            occurrence.outputs))
+                                            occurrence.outputs, occurrence.observed))
 
     def _keep(self, closure: Any, lowered: LoweredCallback) -> None:
         """Keep a callback as long as its closure lives."""

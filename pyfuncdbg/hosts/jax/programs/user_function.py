@@ -24,7 +24,7 @@ def flat_caller(callback: Any) -> Any:
 
 
 def _unwrap(callback: Any) -> tuple[Any, Any]:
-    """The program's function behind a callback, and JAX's innermost one of flat arguments around it; None for each if none."""
+    """The program's function behind a callback, and JAX's innermost one of flat arguments around it; None if none."""
     function, caller = getattr(callback, 'callback_func', callback), None
     for _ in range(_MOST_WRAPPERS):
         inner = function

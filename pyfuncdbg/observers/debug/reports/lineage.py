@@ -112,7 +112,8 @@ def lineage(graph: RecordedGraph, node: str, direction: Direction, *, depth: int
     return Lineage(node, direction, tuple(rows), reached - own, shown_nodes - own, depth, control, run,
                    plan.label if plan is not None else '', recorded.returned if recorded is not None else (),
                    recorded is not None and any(graph.is_fetched(output) for output in recorded.site.outputs),
-                   plan is not None or ops or recorded is None or not recorded.site.outputs,
+                   recorded is None or not recorded.site.outputs or (
+                       (plan is not None or ops) and not recorded.site.traits.unlinked),
                    recorded is not None and bool(recorded.site.outputs))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,11 @@ class TensorReference:
     def name(self) -> str:
         """'norm:0'."""
         return f'{self.owner}:{self.slot}'
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the tensor may be called: arguments and results of a function have no slot, as 'x'."""
+        return (self.name, self.owner) if not self.slot and not self.side else (self.name,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,8 @@ def find_tensor(trace: Trace, spec: TensorReference, *, run: int | None = None, 
     for call in _newest(trace, spec.owner, run, stop):
         if call.run != other_than and (spec.side or spec.slot < len(call.outputs)):
             return of_call(call, spec)
-    tensor_found = _as_input(trace, spec, run, other_than, stop) or _in_runs(trace, spec, run, other_than)
+    tensor_found = (_in_runs(trace, spec.names[1:], run, other_than) or _as_input(trace, spec, run, other_than, stop)
+                    or _in_runs(trace, spec.names[:1], run, other_than))
     if tensor_found is None and (run is not None or other_than is not None):
         raise CommandError(f'{spec.name!r} was not recorded in {f"run {run}" if run is not None else "an earlier run"}',
                            *_perhaps(trace, spec, run))
@@ -243,23 +250,23 @@ def _as_input(trace: Trace, spec: TensorReference, run: int | None, other_than: 
               stop: Stop | None) -> FoundTensor | None:
     """A tensor that no recorded call made, as the newest call that got it."""
     for site in trace.sites():
-        if spec.name not in site.inputs:
+        name = next((name for name in spec.names if name in site.inputs), None)
+        if name is None:
             continue
-        slot = site.inputs.index(spec.name)
+        slot = site.inputs.index(name)
         for call in _newest(trace, site.name, run, stop):
-            if call.run != other_than and slot < len(call.inputs) and call.inputs[slot].name in (spec.name, ''):
+            if call.run != other_than and slot < len(call.inputs) and call.inputs[slot].name in (name, ''):
                 return FoundTensor(call.inputs[slot], f'input {slot} of call #{call.number} {call.label}', call)
     return None
 
 
-def _in_runs(trace: Trace, spec: TensorReference, number: int | None, other_than: int | None) -> FoundTensor | None:
-    """A feed or fetch; arguments of functions and modules have no slot in their names."""
-    names = (spec.name, *([spec.owner] if not spec.slot and not spec.side else []))
-    for run in trace.calls(kind='run', run=number, newest_first=True, limit=RUNS):
+def _in_runs(trace: Trace, names: Sequence[str], number: int | None, other_than: int | None) -> FoundTensor | None:
+    """A feed or fetch of the newest run that has one of the names; of an argument calls may have a part, as a shard."""
+    for run in trace.calls(kind='run', run=number, newest_first=True, limit=RUNS) if names else ():
         if run.run == other_than:
             continue
         for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
             for tensor in tensors:
-                if tensor.name and tensor.name in names:
+                if tensor.name and tensor.name in names and not tensor.absent:
                     return FoundTensor(tensor, f'{kind} of run #{run.run}', run)
     return None

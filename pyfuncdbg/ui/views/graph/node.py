@@ -199,6 +199,8 @@ def _users_of_output(card: NodeCard, output: NodeOutput) -> Text:
         text = returned_text(output.returned, slot=False)
         return Text.assemble(('-> ', 'dim'), _users(output.users), '; ', text, overflow='fold') if output.users else text
     if not output.users and not output.fetched:
+        if card.site is not None and card.site.traits.unlinked:
+            return Text('what takes it is not known: --ops', 'dim')
         return Text('not used' if card.label else '', 'dim')        # unknown for eager calls
     text = Text.assemble(('-> ', 'dim'), _users(output.users), overflow='fold') if output.users else Text(overflow='fold')
     return text.append('; fetched' if output.users else 'fetched', 'dim') if output.fetched else text

@@ -49,7 +49,7 @@ def node_list_view(nodes: NodeList) -> Page:
             Column('type', kinds, 2, least=10),
             Column('function', [label(row.site.function if wide else '', 'bold', 60) for row in rows], 3, least=8),
             Column('inputs', [_inputs(row) for row in rows], 8, least=12),
-            Column('users', [Text(str(row.users)) for row in rows], 9, right=True),
+            Column('users', [_users(row) for row in rows], 9, right=True),
             Column('calls', [_calls(row) for row in rows], 6, right=True),
             Column('time', [_took(row) for row in rows], 4, right=True),
             Column('output', [_typed(row) for row in rows], 5, least=10),
@@ -66,6 +66,11 @@ def _ran(row: NodeListRow, nodes: NodeList) -> bool:
 def _name(row: NodeListRow, nodes: NodeList) -> Text:
     style = 'blue' if not _ran(row, nodes) else 'red' if row.time is not None and (row.time.failed or row.time.bad) else ''
     return label(row.site.name, style, 300)
+
+
+def _users(row: NodeListRow) -> Text:
+    """How many nodes take from it; none are known where the ops between are not recorded."""
+    return Text(str(row.users) if row.users or not row.site.traits.unlinked else '')
 
 
 def _inputs(row: NodeListRow) -> Text:
