@@ -129,6 +129,7 @@ def step(w, x):
     h = jax.pure_callback(clip, x, x * w)
     return h + inner(x)
 print(step(jnp.float32(5), jnp.arange(3.)))
+jax.pure_callback(same, jnp.ones(2), jnp.ones(2))
 """
 
 
@@ -146,7 +147,7 @@ def test_a_parameter_is_no_argument_of_the_program_that_has_its_name(tmp_path: P
     row = next(line for line in graph.splitlines() if ' step/clip ' in line)
     assert row.split() == ['0', 'step/clip', 'pure_callback', 'clip', 'clip(x)', '1', 'running']     # and no number of users
     assert {call.site.name: call.inputs[0].name for call in trace.calls(kind='python')} == {
-        'step/clip': 'clip(x)', 'step/same': 'x'}
+        'step/clip': 'clip(x)', 'step/same': 'x', 'same': 'v'}
     shown = run(tmp_path, '-m', 'pyfuncdbg', 'show', 'trace', 'pt', 'result').stdout
     assert 'fetch of run #1' in shown and '[0]  0  2  3' in shown, shown
 

@@ -74,8 +74,10 @@ def test_conditions_and_lines(tmp_path: Path) -> None:
 
 def test_a_breakpoint_in_a_traced_function_has_its_variables(tmp_path: Path) -> None:
     done, trace = record(tmp_path, PROGRAMS / 'breakpoint.py', '--ui', 'prompt',
-                         typed='w\np h.tolist()\np scale\nu\np y.tolist()\nc\n')
+                         typed='w\nll\np h.tolist()\np scale\nu\np y.tolist()\nc\n')
     out = done.stderr
+    assert '   4 def loss(w, x):\n' in out and out.count('   8     return h.sum() * scale\n') == 1, out    # not the file
+    assert '   2 import jax' not in out
     assert "STOPPED in loss at breakpoint.py:7, node 'step/breakpoint'" in out, out
     assert '> 7 jax.debug.breakpoint()' in out and "names  ['a', 'b']" in out
     assert '> breakpoint.py:12 in step\n' in out and out.count('in <module>') == 1

@@ -62,8 +62,9 @@ class CallbackSites:
         prefix = f'{executable_name}/' if executable_name else ''
         name = prefix + name_of(lowered.function)
         arguments = lowered.executable.arguments if lowered.executable is not None and prefix else ()
-        site = lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack,
-                                         lowered.inputs, arguments)
+        tensors = lowered.inputs if prefix or lowered.observed else ()      # JAX's program of an eager call has names of its own
+        site = lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack, tensors,
+                                         arguments)
         site.traits = site.traits._replace(unlinked=not lowered.observed)
         if lowered.outputs is not None:
             site.outputs = [f'{site.name}:{index}' for index in range(lowered.outputs)]

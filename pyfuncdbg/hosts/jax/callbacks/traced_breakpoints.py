@@ -75,11 +75,12 @@ def _entered(frame: Any, enter: Callable[[], Any], *, is_innermost: bool) -> Cal
 
 
 def _code(frame: Any, *, is_innermost: bool) -> CodeType:
-    """Code of the frame's file, function and line that calls what is under `_ENTER`.
+    """Code of the frame's file, function and line that calls what is under `_ENTER`, and begins where the function does.
 
     A debugger stops at the next line: in the innermost frame that is the frame's own.
     """
-    line = max(frame.lineno, 1)
+    begin = max(frame.lineno - (frame.offset or 0), 1)
+    line = max(frame.lineno, 1) - (begin - 1)   # lines of code count from its beginning, which is set below
     call: ast.stmt = ast.Expr(ast.Call(ast.Name(_ENTER, ast.Load()), [], []))
     body = [call]
     for node in ast.walk(call):
@@ -90,7 +91,7 @@ def _code(frame: Any, *, is_innermost: bool) -> CodeType:
         body.append(ast.Pass(lineno=line, end_lineno=line, col_offset=0, end_col_offset=0))
     code = compile(ast.Module(body, []), frame.filename, 'exec')
     name = _function_name(frame)
-    return code.replace(co_name=name, co_qualname=name)
+    return code.replace(co_name=name, co_qualname=name, co_firstlineno=begin)
 
 
 def _function_name(frame: Any) -> str:

@@ -154,7 +154,7 @@ class RunTensors:
                 continue
             outputs = self._stop.outputs if call is self._stop.call else call.outputs
             yield from zip(call.site.outputs, outputs or (), strict=False)
-            feeds = call.run.feeds if self._view is None else ()
+            feeds = call.run.feeds if self._view is None and not call.site.traits.unlinked else ()
             for name, value in zip(call.site.inputs, call.inputs, strict=False):
                 if name not in feeds:           # a call may have a part of a feed, as a shard; only the run has all of it
                     yield name, value
