@@ -62,7 +62,7 @@ class CallbackSites:
         prefix = f'{executable_name}/' if executable_name else ''
         name = prefix + name_of(lowered.function)
         arguments = lowered.executable.arguments if lowered.executable is not None and prefix else ()
-        tensors = lowered.inputs if prefix or lowered.observed else ()      # JAX's program of an eager call has names of its own
+        tensors = lowered.inputs if prefix or lowered.observed else ()      # JAX's program of one eager call: its own names
         site = lowered.site = self._site(name, lowered.op_type, lowered.function, lowered.callback, lowered.stack, tensors,
                                          arguments)
         site.traits = site.traits._replace(unlinked=not lowered.observed)
