@@ -36,7 +36,8 @@ for step in range(int(sys.argv[1])):
 
 
 def test_a_running_program_is_stopped_from_another_process(tmp_path: Path) -> None:
-    commands = 'break norm --once\ncont\np float(scale) == float(x[1])\nnext\nnext\np mean.item() == float(x[1])\n'
+    commands = ('interrupt\ngraph\nbreak norm --once\ncont\n'
+                'p float(scale) == float(x[1])\nnext\nnext\np mean.item() == float(x[1])\n')
     with Program(tmp_path, source=TRAIN, JAX_PLATFORMS='cpu') as program:
         assert program.runs_on()
         done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect', '--json', str(program.process.pid)],
@@ -44,7 +45,10 @@ def test_a_running_program_is_stopped_from_another_process(tmp_path: Path) -> No
         messages = [json.loads(line) for line in done.stdout.splitlines()]
         stops = [message['stop'] for message in messages if message.get('event') == 'stopped']
         answers = {message['line']: message for message in messages if 'line' in message}
-        assert (stops[0]['phase'], stops[0]['call']['site']) == ('call', 'train_step/norm'), done.stdout
+        assert (stops[0]['phase'], stops[0]['call']['site']) == ('before', 'train_step/norm'), done.stdout
+        # C++ has dispatched the run, whose call is the first that tells of it.
+        assert answers['graph']['error'] is None and answers['graph']['data']['run'] == stops[0]['run'], answers['graph']
+        assert (stops[1]['phase'], stops[1]['call']['site']) == ('call', 'train_step/norm'), done.stdout
         assert 'True' in json.dumps(answers['p float(scale) == float(x[1])']['data'])
         assert 'True' in json.dumps(answers['p mean.item() == float(x[1])']['data'])
         assert program.runs_on()                # the end of the pipe leaves the stop
