@@ -61,6 +61,32 @@ def test_a_breakpoint_stops_in_a_function_of_debug_callback(tmp_path: Path) -> N
     assert done.stdout == 'compiled 20.0\npart 4.0\neager 3.0\n'
 
 
+RETRACED = """
+import functools
+import jax, jax.numpy as jnp, numpy as np
+def clip(v):
+    v = np.asarray(v)
+    return v * 2
+def part(k, v):
+    return np.asarray(v) + k
+@jax.jit
+def step(v):
+    return jax.pure_callback(functools.partial(part, 1), v, jax.pure_callback(clip, v, v))
+for size in 2, 3, 4:
+    print(step(jnp.ones(size)))
+"""
+
+
+def test_a_place_keeps_its_name_when_it_is_compiled_again(tmp_path: Path) -> None:
+    """Also where a breakpoint has given its function other code meanwhile, or a new `partial` is made at each trace."""
+    done, trace = record(tmp_path, RETRACED, '--break', 'clip', '--ui', 'prompt', '-q',
+                         typed='b program.py:6 if v.size == 3\nc\nc\nc\nq\n')
+    assert 'STOPPED in clip at program.py:6, call 2' in done.stderr, done.stderr
+    assert done.stdout == '[3. 3.]\n[3. 3. 3.]\n[3. 3. 3. 3.]\n'
+    assert sorted(call.label for call in trace.calls(kind='python')) == [
+        f'step/{name}[{index}]' for name in ('clip', 'part') for index in range(3)]
+
+
 def test_conditions_and_lines(tmp_path: Path) -> None:
     done, _ = record(tmp_path, STEPS, '--break', 'program.py:6', '--ui', 'prompt', typed='p low\nswap lambda *v: v\nq\n')
     assert 'STOPPED in clip at program.py:6' in done.stderr, done.stderr

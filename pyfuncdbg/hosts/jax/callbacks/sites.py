@@ -10,6 +10,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.call_frames import STOP_REMARK, mark_function_caller
 from pyfuncdbg.hooks.differentiable import EAGER_BY, RULE, RuleSite
+from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.interception.result_list import output_list
@@ -151,7 +152,7 @@ class CallbackSites:
 
 def _place(name: str, op_type: str, function: Any, stack: Sequence[Frame]) -> tuple[Any, ...]:
     """Equal for the calls of one function at one place of the program."""
-    return name, op_type, id(getattr(function, '__code__', None) or function), tuple(stack[-1:])
+    return name, op_type, code_number(function), tuple(stack[-1:])
 
 
 def _input_names(tensors: Sequence[str], parameters: Sequence[str], arguments: Sequence[str], function: str) -> list[str]:
