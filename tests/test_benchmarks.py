@@ -1,6 +1,7 @@
 """The benchmarks' own sums: which way a target points, what is compared, and that figures come back from their file."""
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -67,7 +68,10 @@ def test_the_command_measures_writes_and_compares(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
-    text = run('--json', str(tmp_path / 'one.json'))
+    picture = ['--svg', str(tmp_path / 'curves.svg')] if importlib.util.find_spec('matplotlib') else []
+    text = run('--json', str(tmp_path / 'one.json'), 'no such row', *picture)
+    assert "no row has 'no such row' in its name" in text and not (tmp_path / 'curves.svg').exists()
+    assert ('curves.svg is not written' in text) is bool(picture)
     content = json.loads((tmp_path / 'one.json').read_text())
     (row,) = content['rows']['bench_breakpoints']
     assert list(content['rows']) == ['bench_breakpoints'] and row['against'] == 'without' and row['ours']['median'] > 0
@@ -82,6 +86,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_measured(tmp_path: Path)
     (tmp_path / 'bad.json').write_text('[1]')
     for words, code, said in ((['--against', tmp_path / 'bad.json'], 1, 'no figures of an earlier run (TypeError'),
                               (['--json', tmp_path / 'none' / 'a.json'], 2, 'a.json: cannot be written there'),
+                              (['--json', '/proc/a.json'], 2, '--json /proc/a.json: cannot be written there'),
                               (['--svg', tmp_path], 2, f'--svg {tmp_path}: cannot be written there')):
         done = _refused(*words)
         assert (done.returncode, done.stdout) == (code, '') and said in done.stderr, words

@@ -71,7 +71,20 @@ def main() -> None:
         write_json(options.json, where, groups, curves)
     if options.svg is not None and curves:
         draw(curves, options.svg)
+    for remark in () if failed else _remarks(options, groups, curves):
+        console.print(remark, style='yellow', markup=False, highlight=False, soft_wrap=True)
     sys.exit(failed)
+
+
+def _remarks(options: argparse.Namespace, groups: dict[str, list[Measured]], curves: list[dict[str, Any]]) -> Iterator[str]:
+    """What was asked for and is not there."""
+    if options.svg is not None and not curves:
+        yield f'--svg: none of these rows is measured against N; {options.svg} is not written'
+    names = [f'{script} {row.name}'.lower() for script, rows in groups.items() for row in rows]
+    names += [curve['name'].lower() for curve in curves]
+    for word in options.words:
+        if not any(word.lower() in name for name in names):
+            yield f'no row has {word!r} in its name'
 
 
 def _options() -> argparse.Namespace:
@@ -83,15 +96,29 @@ def _options() -> argparse.Namespace:
     parser.add_argument('--against', type=Path, metavar='FILE', help='compare with the JSON of an earlier run')
     parser.add_argument('--inside', metavar='SCRIPT', help=argparse.SUPPRESS)
     parser.add_argument('--curves', action='store_true', help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()           # words may follow options
     if options.inside:
         _measure_script(options.inside, options.words, options.curves)
         sys.exit()
     for option, file in (('--json', options.json), ('--svg', options.svg)):
         # Before anything is measured: it takes minutes.
-        if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
+        if file is not None and not _is_writable(file):
             parser.error(f'{option} {file}: cannot be written there; give a file in a folder that exists')
+    if options.svg is not None and importlib.util.find_spec('matplotlib') is None:
+        parser.error('--svg needs matplotlib, which is not installed: pip install matplotlib')
     return options
+
+
+def _is_writable(file: Path) -> bool:
+    """Whether a file can be written, by opening it: root may do so in folders that refuse it, and not where it seems to."""
+    is_new = not file.exists()
+    try:
+        file.open('a').close()
+    except OSError:
+        return False
+    if is_new:
+        file.unlink()
+    return True
 
 
 def _inside(script: str, options: argparse.Namespace) -> Iterator[tuple[str, Any]]:
