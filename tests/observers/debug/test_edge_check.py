@@ -108,3 +108,32 @@ def test_a_function_without_finite_values_is_not_noisy(size):
         return np.where(np.arange(size) >= 0, np.inf, x), np.ones(size), y
     outcome, _, _ = checked(nowhere, np.sum, np.float64, size, 1.0, times(1), 0)
     assert outcome.verdict == 'unchecked' and 'no finite value' in outcome.reason
+
+
+def cancelling(x):
+    """Two sums of some 10^8 cancel: in float32 the result changes by 32 at least."""
+    moved = np.float32(1000) + x
+    return np.sum(moved ** 2, dtype=np.float32) - np.float32(1e6 * x.size)
+
+
+def near_poles(x):
+    """Of both signs, some of them nearer to the pole at 0 than the longest steps are long."""
+    return np.mean(np.log(np.abs(x) + np.float32(1e-7)), dtype=np.float32)
+
+
+@pytest.mark.parametrize(('function', 'gradient', 'size'), [
+    (cancelling, lambda x: 2 * (1000 + x), 320),
+    (near_poles, lambda x: np.sign(x) / (np.abs(x) + 1e-7) / x.size, 5000)], ids=['cancelling', 'near poles'])
+@pytest.mark.parametrize('seed', range(3))
+def test_a_right_gradient_in_float32_is_not_bad_where_steps_do_not_see_the_function(function, gradient, size, seed):
+    x = np.random.default_rng(seed).normal(size=size).astype(np.float32)
+
+    def outcome(factor):
+        weighted = WeightedOutputs(lambda values: [function(values[0])], [x], [np.ones((), np.float32)], 60)
+        right = gradient(x.astype(np.float64))
+        return EdgeCheck(weighted, 0, x, (right * factor).astype(np.float32), analytic=False).outcome()
+    assert outcome(1).verdict in ('OK', 'unchecked')
+    if function is cancelling:
+        assert (outcome(1).verdict, outcome(-1).verdict) == ('OK', 'BAD')
+    else:                                       # the right one is not told from all wrong ones
+        assert 'two lengths disagree' in outcome(1).reason or outcome(1).verdict == 'OK'

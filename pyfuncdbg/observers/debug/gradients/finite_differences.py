@@ -5,7 +5,7 @@ Pure arithmetic on a function that the caller gives; any thread.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,42 +94,50 @@ class WeightedOutputs:
                 noise += float(np.sum(np.where(v == 0, 0.0, rounding) ** 2))
         return total, _NOISE * noise ** 0.5
 
-    def central(self, slot: int, direction: np.ndarray, factor: float = 1.0) -> Slope:
+    def central(self, slot: int, direction: np.ndarray, factor: float = 1.0, flat_counts: bool = True) -> Slope:
         """The derivative by central differences with several step sizes, extrapolated.
 
         Args:
             slot: The input.
             direction: Of its shape; its elements are of the size of a relative step of 1.
             factor: Of all step sizes, for an independent second opinion.
+            flat_counts: As of `by_length`.
         """
         best = UNKNOWN
-        first = _FIRST.get(self._inputs[slot].dtype.itemsize, 1e-1) * factor
-        for shorter in _SHORTER:
-            try:
-                found = self._extrapolate(slot, direction, first * shorter)
-            except NoValueError:
-                continue
+        for found in self.by_length(slot, direction, factor, flat_counts):
             if found.error < best.error:
                 best = found
             if found.error <= 1e-7 * abs(found.value):
                 break
         return best
 
-    def _extrapolate(self, slot: int, direction: np.ndarray, step: float) -> Slope:
-        values, noises = [], []
-        for size in (step, step / 4, step / 16):
-            total, noise = self._change(self._shifted_outputs(slot, direction * size),
-                                        self._shifted_outputs(slot, direction * -size))
-            values.append(total / (2 * size))
-            noises.append(noise / (2 * size))
-        if not np.isfinite(values).all():
-            return UNKNOWN
-        wide = (16 * values[1] - values[0]) / 15
-        narrow = (16 * values[2] - values[1]) / 15
-        apart = abs(wide - narrow)
-        one = Slope(wide, apart + noises[1])
-        two = Slope(narrow, apart + noises[2])
-        return one if one.error <= two.error else two
+    def by_length(self, slot: int, direction: np.ndarray, factor: float = 1.0, flat_counts: bool = True) -> Iterator[Slope]:
+        """The derivative by steps of each length, the longest first.
+
+        An error says nothing of what the steps do not see: a function that bends between them.
+
+        Args:
+            slot, direction, factor: As of `central`.
+            flat_counts: Where short steps change nothing the derivative is 0. Else rounding inside of the function may
+                hide the change: the error is then the smallest change that was seen.
+        """
+        first = _FIRST.get(self._inputs[slot].dtype.itemsize, 1e-1) * factor
+        smallest = float('inf')
+        for step in (first * shorter for shorter in _SHORTER):
+            try:
+                totals, noises = self._differences(slot, direction, step)
+            except NoValueError:
+                continue
+            smallest = min([smallest, *(abs(total) for total in totals if total)])
+            if not flat_counts and not all(totals) and smallest < float('inf'):
+                noises = [max(noise, smallest) for noise in noises]
+            yield _extrapolated(step, totals, noises)
+
+    def _differences(self, slot: int, direction: np.ndarray, step: float) -> tuple[list[float], list[float]]:
+        """The changes from a step back to a step forward, for three sizes, and the rounding errors in them."""
+        moves = [direction * size for size in (step, step / 4, step / 16)]
+        changes = [self._change(self._shifted_outputs(slot, move), self._shifted_outputs(slot, -move)) for move in moves]
+        return [total for total, _ in changes], [noise for _, noise in changes]
 
     def one_sided(self, slot: int, direction: np.ndarray) -> tuple[Slope, Slope]:
         """The derivatives in this direction and from the opposite one; they differ at a kink."""
@@ -169,6 +177,18 @@ class WeightedOutputs:
             if seed is not None and output.dtype.kind == 'c':
                 total += float(np.sum(np.asarray(seed, np.float64) * output.imag)) / _COMPLEX_STEP
         return total if np.isfinite(total) else None
+
+
+def _extrapolated(step: float, totals: Sequence[float], noises: Sequence[float]) -> Slope:
+    """The derivative from the changes of three steps, each a quarter of the one before, by Richardson's rule."""
+    sizes = (step, step / 4, step / 16)
+    values = [total / (2 * size) for total, size in zip(totals, sizes, strict=True)]
+    if not np.isfinite(values).all():
+        return UNKNOWN
+    wide, narrow = (16 * values[1] - values[0]) / 15, (16 * values[2] - values[1]) / 15
+    one, two = (Slope(value, abs(wide - narrow) + noise / (2 * size))
+                for value, noise, size in zip((wide, narrow), noises[1:], sizes[1:], strict=True))
+    return one if one.error <= two.error else two
 
 
 def sizes_of(values: np.ndarray) -> np.ndarray:
