@@ -173,6 +173,10 @@ class TaskHandle:
     task: int
     key: str
 
+    def __repr__(self) -> str:
+        """The display of a handle that stays on its task."""
+        return f'<handle on task {self.task} of the session>'
+
 
 def pack_tensor(value: Any) -> Any:
     """A tensor's value for a message: an array of numbers as it is; else the bytes of a TensorProto, of strings, say.

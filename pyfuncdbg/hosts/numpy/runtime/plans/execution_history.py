@@ -20,6 +20,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import save_content, storages as every_storage
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import SlotValues
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, sites_around
+from pyfuncdbg.hosts.numpy.runtime.plans.remote_step import writes_elsewhere
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
@@ -272,6 +273,8 @@ class ExecutionHistory:
             step = self._plan.steps[index]
             if index not in self._undo and has_effects(step) and (reason := self._irrevocable(step)):
                 return f'cannot rewind over {step.op.name!r}: it ran before the run was paused, and {reason}'
+            if writes_elsewhere(step.op):
+                return f'cannot rewind over {step.op.name!r}: it has written to variables of another task'
         written: set[int] = set()
         for index in undone:
             step = self._plan.steps[index]

@@ -132,8 +132,16 @@ def remote_step(ops: Sequence[Operation], needed: Collection[int], tasks: Functi
     definition = _STATEFUL if any(op.definition.stateful for op in ops) else _PURE
     first = ops[0]
     node = Operation(first.graph, definition, first.name, feeds, [(t.dtype, t.shape) for t in fetches],
-                     {'nodes': len(ops), 'task': task}, (), first.stack, first.serial)
+                     {'nodes': len(ops), 'task': task, '_py_nodes': tuple(ops)}, (), first.stack, first.serial)
     return node, partial(_run_part, part=part), feeds, fetches
+
+
+def writes_elsewhere(op: Operation) -> bool:
+    """Whether a node, or one of the functions that it calls, writes to variables of other tasks."""
+    inside = [node for function in called_functions([op]) if function.graph.tasks is not None
+              for node in function.graph.operations if function.graph.tasks.elsewhere(node) is not None]
+    return any(not node.outputs and any(tensor.dtype is resource for tensor in node.inputs)
+               for node in (*op.attrs.get('_py_nodes', ()), *inside))
 
 
 def _handles(tensors: Sequence[SymbolicTensor]) -> frozenset[str]:
