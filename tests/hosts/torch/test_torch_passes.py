@@ -11,6 +11,7 @@ import pyfuncdbg
 from pyfuncdbg.hooks.call import Call, Frame
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hosts.torch.tapes.forward_notes import ForwardNotes
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.site_labels import labels_by_site
 from pyfuncdbg.observers.record.recorder import Recorder
 
@@ -307,3 +308,25 @@ for step in range(2):
     assert [site.name for site in sites].count('w_grad') == 2       # of one gradient, and of the sum of three
     assert {(site.name, label.line, label.count) for site in sites
             if (label := labels.get((site.process, site.id))) is not None} == {('Sin_grad', 7, 1), ('Sin_grad', 8, 1)}
+
+
+def test_a_backward_function_may_have_a_nan_from_the_values_of_its_forward(record: Record) -> None:
+    recorded = record('''
+import torch
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.sqrt()
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient / ctx.saved_tensors[0]
+for value in 0., -1.:
+    x = torch.full((2,), value, requires_grad=True)
+    Root.apply(x).sum().backward()
+''')
+    verdicts = {finding.call.label: (finding.verdict, finding.origin and recorded.trace.call(finding.origin).label)
+                for finding in judge(recorded.trace).findings if finding.call.site.kind == 'python'}
+    assert verdicts == {'Root.backward[0]': ('born', ''), 'Root[1]': ('born', ''),
+                        'Root.backward[1]': ('inherited', 'Root[1]')}

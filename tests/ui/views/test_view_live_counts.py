@@ -29,6 +29,14 @@ def test_rates_memory_and_health_come_first(draw, now: LiveCounts) -> None:
     assert norm[10:] == ['normalize', 'model.py:39']
 
 
+def test_the_gradient_of_a_parameter_has_what_it_is_in_place_of_a_line(draw, now: LiveCounts) -> None:
+    first = now.sites[0]
+    leaf = replace(first.use.site, name='scale_grad', kind='gradient', op_type='Parameter', function='', filename='', line=0,
+                   stack=())
+    text = draw(live_counts_view(replace(now, sites=(replace(first, use=replace(first.use, site=leaf)),))), 120)
+    assert text.splitlines()[-1].split()[-1] == 'Parameter' and 'unknown place' not in text
+
+
 def test_nothing_was_called_yet(draw, now: LiveCounts) -> None:
     lines = draw(live_counts_view(replace(now, sites=(), elapsed=75.04)), 80).splitlines()
     assert lines[0].startswith('running 75.0 s  ') and lines[-1] == 'no wrapped function was called yet'

@@ -338,6 +338,7 @@ def _innermost(findings: list[NanVerdict], above: _Above) -> tuple[NanVerdict, .
 
     A call whose inputs are not all known may also have got it as a call inside of it did, from an earlier one.
     """
+    findings = _with_forward_values(findings)
     inner: dict[str, str] = {}
     outer_origins: dict[str, str] = {}
     doubted = {finding.call.number for finding in findings if not finding.certain}
@@ -359,6 +360,15 @@ def _innermost(findings: list[NanVerdict], above: _Above) -> tuple[NanVerdict, .
     known = {finding.call.number: finding.origin for finding in result if finding.verdict == 'inherited'}
     return tuple(replace(finding, origin=_follow(finding.origin, known)) if finding.origin in known else finding
                  for finding in result)
+
+
+def _with_forward_values(findings: list[NanVerdict]) -> list[NanVerdict]:
+    """What a function in a gradient step gives is likely from where the step has it: from the values of the forward pass."""
+    steps = {finding.call.number: finding for finding in findings if finding.call.site.kind == 'gradient'
+             and finding.verdict == 'inherited' and first_bad(finding.call.inputs) is None}
+    return [replace(finding, verdict='inherited', origin=step.origin, certain=False)
+            if finding.verdict == 'born' and (step := steps.get(finding.call.parent)) is not None
+            and step.origin != finding.call.number else finding for finding in findings]
 
 
 class _Above:

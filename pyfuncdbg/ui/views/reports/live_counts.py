@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.live_counts import LiveCounts, SiteCounts
+from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.lists import Column, fitted_table
 from pyfuncdbg.ui.views.page import Page
@@ -92,8 +93,14 @@ def _sites(sites: Sequence[SiteCounts], options: ConsoleOptions) -> Table:
         Column('raised', [Text(f'{use.failed:,}', 'bold red') if use.failed else Text() for use in uses], 4, right=True),
         Column('NaN/inf', [Text(f'{use.bad:,}', 'bold red') if use.bad else Text() for use in uses], 5, right=True),
         Column('busy', [Text(f'{site.share:.0%}') for site in sites], 8, right=True),
-        Column('function', [Text.assemble(label(use.site.function, limit=60), '  ', site_place(use.site))
-                            for use in uses], 9, least=16)], options)
+        Column('function', [_function(use.site) for use in uses], 9, least=16)], options)
+
+
+def _function(site: SiteRecord) -> Text:
+    """'normalize  train.py:45'; of what has no place, as the gradient of a parameter, what it is."""
+    if not site.function and not site.filename and not site.stack:
+        return label(site.op_type, 'dim', 60)
+    return Text.assemble(label(site.function, limit=60), '  ' if site.function else '', site_place(site))
 
 
 def _rate(rate: float) -> str:
