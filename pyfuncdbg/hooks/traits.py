@@ -8,6 +8,9 @@ import os.path
 from collections.abc import Iterable
 from typing import NamedTuple
 
+RECOMPUTED = 'recomputed'
+"""The attribute, True, of a site whose calls repeat calls of a forward pass for the gradients."""
+
 
 class Traits(NamedTuple):
     """Facts about the op of a site; of a backward step, about the op that it differentiates.

@@ -143,6 +143,17 @@ def test_commands_on_a_trace(recorded_program: Record, tmp_path: Any) -> None:
         assert not missing, (command, missing, done.stdout + done.stderr)
 
 
+def test_a_call_that_checkpoint_repeats_is_marked(recorded_program: Record) -> None:
+    recorded = recorded_program('torch_tape.py')
+    shown = {}
+    for command in 'calls', 'call 6', 'call 1':
+        with Trace.open(recorded.folder) as trace:
+            shown[command] = execute(command, Context(trace, width=80)).text(80)
+    marked = [line.split()[0] for line in shown['calls'].split('\n') if 'recomputed' in line]
+    assert marked == ['#6'] and 'torch_tape.py:17' in shown['calls'] and 'of 2' not in shown['calls']
+    assert 'recomputed  a forward call once more' in shown['call 6'] and 'recomputed' not in shown['call 1']
+
+
 UNNAMED = '''
 import torch
 from torch import nn

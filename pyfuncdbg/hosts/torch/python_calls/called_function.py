@@ -14,7 +14,7 @@ from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.own_files import is_machinery, outside_machinery
 from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hooks.source_map import place as place_of
-from pyfuncdbg.hooks.traits import NO_TRAITS, Traits
+from pyfuncdbg.hooks.traits import NO_TRAITS, RECOMPUTED, Traits
 from pyfuncdbg.hosts.interception.program_line import program_frames
 from pyfuncdbg.hosts.torch.context_argument import with_context, without_context
 from pyfuncdbg.hosts.torch.python_calls.nested_arguments import NestedArguments
@@ -101,7 +101,7 @@ class CalledFunction:
         names = layout.names if layout is not None else ()
         key = self.op_type, self.name, code_number(self._code), *where, recomputes, id(form)
         place = _place(key, layout) or self._new_place(key, layout)
-        attrs: dict[str, Any] = {**self._attrs, 'recomputed': True} if recomputes else {**self._attrs}
+        attrs: dict[str, Any] = {**self._attrs, RECOMPUTED: True} if recomputes else {**self._attrs}
         if layout is not None:
             attrs['_arguments'] = layout
         elif form is not None:

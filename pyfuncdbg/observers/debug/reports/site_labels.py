@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pyfuncdbg.hooks.traits import RECOMPUTED
 from pyfuncdbg.observers.record.records import SiteRecord
 
 
@@ -44,9 +45,12 @@ def labels_by_site(sites: Iterable[SiteRecord]) -> dict[tuple[int, int], SiteLab
     return labels
 
 
-def _variant(site: SiteRecord) -> str:
-    """What distinguishes backward steps of one operation: of which gradients each is the sum. To the user they are one."""
-    return repr(site.attrs) if site.kind == 'gradient' else ''
+def _variant(site: SiteRecord) -> object:
+    """What distinguishes sites that are one to the user.
+
+    Backward steps of one operation are the sums of other gradients; a call and its recomputation are listed as such.
+    """
+    return repr(site.attrs) if site.kind == 'gradient' else site.attrs.get(RECOMPUTED) is True
 
 
 def _places(sites: list[SiteRecord]) -> list[tuple[str, int]]:

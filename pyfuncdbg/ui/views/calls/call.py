@@ -9,6 +9,7 @@ from rich.text import Text
 
 from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM, ArgumentForm
 from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
+from pyfuncdbg.hooks.traits import RECOMPUTED
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.error import error_panel
@@ -107,6 +108,8 @@ def _facts(call: CallRecord) -> Table:
     grid.add_row('run', Text(f'#{call.run}{process}{element}, thread {call.thread}'))
     took = f'took {seconds(call.duration)}' if call.duration is not None else 'did not finish'
     grid.add_row('time', Text(f'{seconds(call.started)} after the start, {took}'))
+    if site.attrs.get(RECOMPUTED) is True:
+        grid.add_row('recomputed', Text('a forward call once more, for a backward pass'))
     for name, number in (('gradient of', call.forward), ('made in', call.parent)):
         if number:
             grid.add_row(name, Text('call #' + one_line(number, 20)))

@@ -8,6 +8,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.hooks.traits import RECOMPUTED
 from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.views.calls.call import state
@@ -17,6 +18,9 @@ from pyfuncdbg.ui.views.lists import Column, fitted_table, heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, milliseconds, seconds
+
+MADE = 20
+"""Width below which the column of labels does not shrink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ def call_table(calls: CallListing) -> Page:
 def _table(found: CallListing, options: ConsoleOptions) -> Table:
     calls = found.calls
     durations = [Text('' if call.duration is None else seconds(call.duration)) for call in calls]
+    made = [site_label_text(found.alike.get(call.number)) for call in calls]
     columns = [
         Column('number', [_number(call) for call in calls], 1, right=True),
         Column('time ms', [Text(milliseconds(call.started)) for call in calls], 5, right=True),
@@ -61,7 +66,7 @@ def _table(found: CallListing, options: ConsoleOptions) -> Table:
                least=24 if options.max_width >= 60 else 12),
         Column('run', [Text(str(call.run)) for call in calls], 7, right=True),
         Column('function', [function(call) for call in calls], 6, least=20),
-        Column('made', [site_label_text(found.alike.get(call.number)) for call in calls], 3, least=10),
+        Column('made', made, 3, least=min(max([text.cell_len for text in made], default=0), MADE)),
         Column('inputs', [shapes(call.inputs) for call in calls], 8, least=14),
         Column('outputs', [shapes(call.outputs) for call in calls], 4, least=14),
         Column('duration', durations, 3, right=True),
@@ -100,6 +105,8 @@ def result(call: CallRecord) -> Text:
     words = [count(sum(record.kind in kinds for record in call.output), noun)
              for noun, kinds in (('print', ('out', 'err')), ('warning', ('warning',)), ('log', ('log',)))
              if any(record.kind in kinds for record in call.output)]
+    if call.site.attrs.get(RECOMPUTED) is True:
+        words.append('recomputed')
     if words:
         text.append(f'  {", ".join(words)}', 'dim')
     return text
