@@ -97,7 +97,7 @@ def is_adapter(filename: str) -> bool:
 
 def is_host_class(kind: type) -> bool:
     """Whether the class `kind` is our runtime's or a framework's: reading its objects runs no code of the program."""
-    return kind.__module__.startswith(_modules)
+    return f'{kind.__module__}.'.startswith(_modules)     # a package itself may have its tensors
 
 
 def is_library(filename: str) -> bool:

@@ -54,6 +54,11 @@ class Traits(NamedTuple):
     unlinked: bool = False
 
     @property
+    def bound_to_pass(self) -> bool:
+        """Whether its function is a backward function whose context only the pass has: its calls cannot be repeated."""
+        return self.takes_context and not self.wraps_python
+
+    @property
     def names(self) -> list[str]:
         """The traits that are there, as a trace keeps them."""
         return [name for name, has in zip(self._fields, self, strict=True) if has]

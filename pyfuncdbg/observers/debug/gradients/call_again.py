@@ -198,7 +198,7 @@ class CallRepeater:
         site = self._site
         if self._before_each is not None:
             self._before_each()
-        call = _unrecorded_call(site, list(inputs))
+        call = _unrecorded_call(site, _with_numbers(site, inputs))
 
         def made() -> Any:
             return site.host.call_again(site, call.inputs)
@@ -215,6 +215,13 @@ class CallRepeater:
             current.reset(token)
             call.output_owner = None
         return RepeatedResult(outputs, error, _output_text(call), tuple(self.changed()))
+
+
+def _with_numbers(site: CallSite, inputs: Sequence[Any]) -> list[Any]:
+    """The inputs, with a Python number in place of the array where the function got one."""
+    form = ArgumentForm.read(site.attrs.get(ARGUMENT_FORM))
+    kinds = form.kinds if form is not None and form.inputs == len(inputs) else ['input'] * len(inputs)
+    return [value.item() if kind == 'number' else value for kind, value in zip(kinds, inputs, strict=True)]
 
 
 def array_of(host: Host, value: Any) -> np.ndarray:

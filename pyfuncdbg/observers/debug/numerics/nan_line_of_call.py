@@ -58,6 +58,9 @@ def trace_lines(trace: Trace, call: CallRecord, at: Call | None = None) -> LineR
         forward = f'; its forward call is #{call.forward}' if call.forward else ''
         raise CommandError(f'call #{call.number} {call.label} is {what} and has no lines of Python: --line takes the number '
                            f'of a Python call{forward}')
+    if call.site.traits.bound_to_pass:
+        raise CommandError(f'call #{call.number} {call.label} cannot be made again: what its forward call kept for it is '
+                           'gone. A recording with --ops has the ops in it with their lines: health names the first')
     site = live_site(trace, call, at)
     inputs = recorded_inputs(call)
     tracer = LineTracer(site.host.to_numpy, site.function)

@@ -55,7 +55,9 @@ def health_view(report: HealthReport) -> Page:
                    and not finding.places), None)
     if silent is not None:
         number = one_line(silent.call.number, 20)
-        parts.append(Text(f'NumPy named no line in call #{number}: health --line {number} finds it while the program runs',
+        way = ('a recording with --ops names the op and its line' if silent.call.site.traits.bound_to_pass else
+               f'health --line {number} finds it while the program runs')
+        parts.append(Text(f'NumPy named no line in call #{number}: {way}',
                           'cyan', overflow='fold'))
     return Page(*parts)
 

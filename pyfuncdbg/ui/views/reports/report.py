@@ -243,9 +243,12 @@ def _line_finder(origin: NanSource, summary: TraceSummary) -> list[Part]:
     if finding.verdict != 'born' or finding.places or site.kind != 'python' or not site.function or not summary.info.argv:
         return []
     name = shlex.quote(site.name)
-    conditions = f"--break {name} --if 'has_inf_or_nan(out)'"
+    ops = site.traits.bound_to_pass             # its calls cannot be repeated, but its ops have lines
+    options = '--ops' if ops else f"--break {name} --if 'has_inf_or_nan(out)'"
     in_ipython = os.path.basename(summary.info.argv[0]) in _IPYTHON
-    stop = f'%%pyfunc {conditions}' if in_ipython else f'pyfuncdbg run {conditions} {shlex.join(summary.info.argv)}'
+    stop = f'%%pyfunc {options}' if in_ipython else f'pyfuncdbg run {options} {shlex.join(summary.info.argv)}'
+    if ops:
+        return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ' records the ops in it', overflow='fold')]
     return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ', and at the stop: ',
                           (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
 
