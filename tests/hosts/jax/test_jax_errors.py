@@ -114,3 +114,23 @@ def test_an_exception_whose_text_cannot_be_had(tmp_path: Path) -> None:
     assert done.returncode == plain.returncode == (-6 if RELEASE < (0, 11) else 1)
     calls = [(call.site.function, call.error.type if call.error else '') for call in trace.calls(kind='python')]
     assert calls == [('half', ''), ('forward', '__main__.Textless'), ('half', '__main__.Textless')]
+
+
+AT_ONCE = """
+import jax, jax.numpy as jnp
+class Textless(Exception):
+    def __str__(self): raise ValueError('no text')
+def half(v): raise Textless()
+jax.jit(lambda v: jax.pure_callback(half, v, v))(jnp.float32(3)).block_until_ready()
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.timeout(300)
+def test_the_first_call_of_a_program_that_ends_with_it_is_in_the_trace(tmp_path: Path) -> None:
+    """Nothing has been written when the process ends: neither the site nor the run."""
+    done, trace = record(tmp_path, AT_ONCE)
+    assert done.returncode == (-6 if RELEASE < (0, 11) else 1), done.stderr
+    (call,) = trace.calls(kind='python')
+    assert call.label == 'lambda/half[0]' and call.error is not None and call.error.type == '__main__.Textless'
+    assert call.inputs[0].to_numpy() == 3
