@@ -11,7 +11,7 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,9 +134,9 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
     if screen is not None:
         return screen
     _debug(options)
-    _tell_at_exit(options)
-    trace = recorded_program.begin(path, program, draws_report=not options.quiet, children=not options.no_children,
-                                   **recorded_program.recorder_options(options, budget))
+    with _tell_at_exit(options):
+        trace = recorded_program.begin(path, program, draws_report=not options.quiet, children=not options.no_children,
+                                       **recorded_program.recorder_options(options, budget))
     _listen(options)
     _debug_children(trace)
     return lambda: _execute(program)
@@ -149,8 +149,8 @@ def _flown(options: argparse.Namespace, flight: FlightOptions, program: Program,
     folder = recorded_program.folder_in(settings) if options.record is None else Path()
     path = folder / (f'{program.name}.pfd' if options.record is None else options.record)
     _debug(options)
-    _tell_at_exit(options)
-    recorded_program.begin_flight(path, program.argv, flight, **recorded_program.recorder_options(options, budget))
+    with _tell_at_exit(options):
+        recorded_program.begin_flight(path, program.argv, flight, **recorded_program.recorder_options(options, budget))
     _listen(options)
     return lambda: _execute(program)
 
@@ -256,15 +256,22 @@ def _debug(options: argparse.Namespace) -> None:
         debugger.start()
 
 
-def _tell_at_exit(options: argparse.Namespace) -> None:
-    """Say below the report which breakpoints stopped nothing, and what a comparison has found."""
+@contextlib.contextmanager
+def _tell_at_exit(options: argparse.Namespace) -> Iterator[None]:
+    """Say below the report which breakpoints stopped nothing, and what a comparison has found.
+
+    Around what begins to record: where that fails no program has run, and there is nothing to say.
+    """
     from pyfuncdbg.ui.commands.programs import recorded_program
-    if options.breaks:
-        recorded_program.tell_unhit()
-    if options.against is not None:
-        from pyfuncdbg.observers.debug.debugger import debugger
-        from pyfuncdbg.ui.commands.programs.reference_recording import tell_result
-        tell_result(debugger)
+    with contextlib.ExitStack() as unsaid:
+        if options.breaks:
+            unsaid.callback(recorded_program.tell_unhit())
+        if options.against is not None:
+            from pyfuncdbg.observers.debug.debugger import debugger
+            from pyfuncdbg.ui.commands.programs.reference_recording import tell_result
+            unsaid.callback(tell_result(debugger))
+        yield
+        unsaid.pop_all()
 
 
 def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program: Program) -> Action | None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -198,3 +199,14 @@ def test_what_a_forked_process_has_hit_is_not_called_unhit(calls: bool, sentence
         finally:
             debugger.breakpoints.clear(entry.number)
     assert [text[text.index('was never'):] for text in said] == sentences
+
+
+def test_nothing_is_said_of_breakpoints_of_a_program_that_did_not_run(tmp_path: Path) -> None:
+    (tmp_path / 'program.py').write_text('print(1)\n')
+    command = [sys.executable, '-m', 'pyfuncdbg', 'run', '--ui', 'none', '--record', 'it.pfd', '--break', 'absent',
+               'program.py']
+    first, again = (subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+                    for _ in range(2))
+    assert (first.returncode, first.stdout) == (0, '1\n') and 'breakpoint 1 (absent) stopped nothing' in first.stderr
+    assert (again.returncode, again.stdout) == (2, '') and again.stderr.count('\n') == 1, again.stderr
+    assert again.stderr.startswith('pyfuncdbg: it.pfd: already holds a trace')

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -179,17 +180,20 @@ def _current_folder() -> str:
         return os.sep
 
 
-def tell_unhit() -> None:
+def tell_unhit() -> Callable[[], object]:
     """Warn of breakpoints that stopped nothing when the program is over, unless the user has left debugging.
 
     To be called before `begin`: then it comes below the report.
+
+    Returns:
+        A function after which nothing is said.
     """
     from pyfuncdbg.hooks.notice import say
 
     def tell(sentences: list[str]) -> None:
         for sentence in sentences:
             say(sentence)
-    _at_end_of_breakpoints(tell)
+    return _at_end_of_breakpoints(tell)
 
 
 def note_unhit() -> None:
@@ -203,7 +207,7 @@ def note_unhit() -> None:
     _at_end_of_breakpoints(note)
 
 
-def _at_end_of_breakpoints(take: Callable[[list[str]], object]) -> None:
+def _at_end_of_breakpoints(take: Callable[[list[str]], object]) -> Callable[[], object]:
     owner = os.getpid()
 
     def end() -> None:
@@ -213,6 +217,7 @@ def _at_end_of_breakpoints(take: Callable[[list[str]], object]) -> None:
             take(unhit_warnings(debugger.breakpoints, debugger.breakpoints.entries))
             keep_interrupted()
     atexit.register(end)
+    return partial(atexit.unregister, end)
 
 
 def tell_noted_unhit(path: Path) -> None:

@@ -10,6 +10,7 @@ import atexit
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.comparison.divergence_text import divergence_text
@@ -74,10 +75,14 @@ def compared_block(path: str, options: argparse.Namespace, debugger: Debugger) -
         say(result_text(comparison, is_whole=is_whole))
 
 
-def tell_result(debugger: Debugger) -> None:
+def tell_result(debugger: Debugger) -> Callable[[], object]:
     """Say at the interpreter's exit what the comparison has found. To be called before recording begins: then it comes below
-    the report."""
-    _at_exit(debugger, say)
+    the report.
+
+    Returns:
+        A function after which it is not said.
+    """
+    return _at_exit(debugger, say)
 
 
 def note_result(debugger: Debugger) -> None:
@@ -88,13 +93,14 @@ def note_result(debugger: Debugger) -> None:
     _at_exit(debugger, note)
 
 
-def _at_exit(debugger: Debugger, take: Callable[[str], object]) -> None:
+def _at_exit(debugger: Debugger, take: Callable[[str], object]) -> Callable[[], object]:
     owner = os.getpid()
 
     def end() -> None:
         if os.getpid() == owner and debugger.comparison is not None:
             take(result_text(debugger.comparison, is_whole=debugger.on))
     atexit.register(end)
+    return partial(atexit.unregister, end)
 
 
 def result_text(comparison: LiveComparison, *, is_whole: bool) -> str:
