@@ -31,6 +31,7 @@ from pyfuncdbg.observers.debug.inspecting.stack import (
 )
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import Value, array_of, array_text, bounded, describe_value
+from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_tensor, parse_tensor
 from pyfuncdbg.ui.commands.resume import stop_of
@@ -250,7 +251,12 @@ def _python(context: Context, args: argparse.Namespace) -> PrintedValue:
         shown.append(describe_value(value, host_of(stop)))
 
     names.display = display
-    carry_out(text, names)
+    try:
+        carry_out(text, names)
+    except CommandError:
+        if shown:                               # as what is printed before the error
+            print(Answer(PYTHON, PrintedValue(args.statement, shown[-1], (), tuple(shown[:-1]), left_out)).text(), end='')
+        raise
     return PrintedValue(args.statement, shown[-1] if shown else None, tuple(dict.fromkeys(names.kept)), tuple(shown[:-1]),
                         left_out, _copied(stop, names))
 

@@ -45,6 +45,12 @@ def test_commands_come_from_a_pipe_and_stdout_is_the_programs_alone(tmp_path: Pa
     assert done.stderr.index('(pfd) step') < done.stderr.index('model.py:5') < done.stderr.index('(pfd) next')
 
 
+def test_values_before_an_error_on_a_line_are_shown(tmp_path: Path) -> None:
+    done = run(tmp_path, '--break', 'function:twice --once', given="40 + 1; 'two'; x / None; 44\ncont\n")
+    assert '(pfd) 40 + 1; \'two\'; x / None; 44\n41\n\'two\'\n*** TypeError: ' in done.stderr, done.stderr
+    assert '\n44\n' not in done.stderr and done.stdout == '0\n2\n4\n'
+
+
 def test_what_a_command_prints_is_no_output_of_the_program(tmp_path: Path) -> None:
     source = MODEL.replace('    y = x * 2\n', "    y = x * 2\n    print('in twice')\n")
     done = run(tmp_path, '--break', 'function:twice --once', source=source,

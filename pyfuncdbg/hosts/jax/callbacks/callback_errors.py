@@ -44,8 +44,8 @@ class CallbackErrors(RaisedErrors):
         def __init__(error: Any, *args: Any) -> None:  # noqa: N807
             message = args[0] if args else ''
             cause = None
-            if self.failures and isinstance(message, str) and _FAILED_CALLBACK in message:
-                cause = self._cause_of(message)
+            if isinstance(message, str) and _FAILED_CALLBACK in message:
+                cause = self._cause_of(message)         # none where JAX itself refuses what a callback has returned
                 args = (text_without_own_frames(message), *args[1:])
             original(error, *args)
             if cause is not None:

@@ -10,11 +10,11 @@ def show(name, t):
         print(name); traceback.print_exc(file=sys.stdout)
 f=jax.jit(lambda v: jax.pure_callback(bad,S,v))
 x=jnp.ones(3)
+show('shape', lambda: jax.jit(lambda v: jax.pure_callback(wrongshape,S,v))(x))    # before any callback has raised
 show('callback', lambda: f(x))
 show('eager callback', lambda: jax.pure_callback(bad,S,x))
 show('debug', lambda: (jax.jit(lambda v: jax.debug.callback(bad,v))(x), jax.effects_barrier()))
 show('eager debug', lambda: jax.debug.callback(bad,x))
-show('shape', lambda: jax.jit(lambda v: jax.pure_callback(wrongshape,S,v))(x))
 show('trace', lambda: jax.jit(lambda v: v@jnp.ones(4))(x))
 show('tracer', lambda: jax.jit(lambda v: 1 if v[0]>0 else 2)(x))
 show('grad', lambda: jax.grad(lambda v: jax.pure_callback(bad,S,v).sum())(x))
