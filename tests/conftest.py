@@ -31,13 +31,14 @@ TESTS = str(Path(__file__).resolve().parent)
 COMPILED = [*Path(TESTS).parent.joinpath('pyfuncdbg').rglob('*.so')]
 
 # The machines that run the tests are shared: how long an example takes says nothing about the code. A change passes or not
-# for what it does: the same examples are tried each time. .ci/run has a stage of its own with the profile 'new examples'.
+# for what it does: the same examples are tried each time. .ci/run has the profile 'new examples'.
 settings.register_profile('same examples', deadline=None, derandomize=True)
 settings.register_profile('new examples', deadline=None)
 settings.load_profile('same examples')
 
-# xdist's workers have them: programs in terminals of the tests would take them for the size, whatever the terminal says.
-for name in ('COLUMNS', 'LINES'):
+# xdist's workers have the first two: programs in terminals of the tests would take them for the size, whatever the terminal
+# says. Options of this run are not for the pytest that a test starts.
+for name in ('COLUMNS', 'LINES', 'PYTEST_ADDOPTS'):
     os.environ.pop(name, None)
 
 # The configuration of whoever runs the tests is no part of them, and what they choose is not kept for him.

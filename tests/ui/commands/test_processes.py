@@ -323,7 +323,7 @@ if __name__ == '__main__':
     assert others[2].replaced_unfollowed == f'it was started without {VARIABLE} in its environment'
     lines = (tmp_path / 'prog.pfd' / LIST).read_text()
     assert lines.count('"event":"exec"') == 5                   # not one for each folder of PATH
-    shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info').stdout
+    shown = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'info', env=ENVIRONMENT | {'COLUMNS': '200'}).stdout
     assert 'replaced by echo replaced' in shown and 'which is not recorded: it was started without' in shown
     table = ran(tmp_path, '-m', 'pyfuncdbg', 'show', 'prog.pfd', 'processes', env=ENVIRONMENT | {'COLUMNS': '200'}).stdout
     assert table.count(' replaced ') >= 5 and 'by echo replaced' in table
