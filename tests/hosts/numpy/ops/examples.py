@@ -90,6 +90,9 @@ _UNARY_IN_UNIT = 'Sqrt Rsqrt Log Log1p Tan Asin Acos Atanh'.split()
 _FUSED = 'TanhGrad SigmoidGrad SqrtGrad RsqrtGrad ReciprocalGrad SoftplusGrad ReluGrad Relu6Grad EluGrad SeluGrad'.split()
 _BINARY = 'AddV2 Sub Mul RealDiv Maximum Minimum SquaredDifference Atan2 DivNoNan MulNoNan Xlogy Xdivy Pow FloorMod'.split()
 
+WITHOUT_GRADIENT = frozenset({'PreventGradient'})
+"""Ops whose gradient raises, as it is meant to."""
+
 EXAMPLES: dict[str, list[Example]] = {
     **{op: [each(signed(2, 3)), each(np.float64(0.4))] for op in _UNARY_ANYWHERE},
     **{op: [each(real(2, 3)), each(np.float64(0.4))] for op in _UNARY_IN_UNIT},

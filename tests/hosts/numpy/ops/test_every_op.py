@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from examples import EXAMPLES, Example
+from examples import EXAMPLES, WITHOUT_GRADIENT, Example
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, lookup, no_gradient, registered_ops
@@ -19,7 +19,8 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 CASES = [pytest.param(op, example, id=f'{op}-{i}') for op, group in EXAMPLES.items() for i, example in enumerate(group)]
-DIFFERENTIABLE = [case for case in CASES if lookup(case.values[0]).gradient not in (None, no_gradient)]
+DIFFERENTIABLE = [case for case in CASES if lookup(case.values[0]).gradient not in (None, no_gradient)
+                  and case.values[0] not in WITHOUT_GRADIENT]
 ELSEWHERE = {'EagerPyFunc', 'EagerPyFuncGrad', 'ReadVariableOp', 'PlaceholderWithDefault', 'StatefulPartitionedCall',
              'PartitionedCall', 'If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile'}
 """Ops of variables, functions and control flow have tests of their own."""
