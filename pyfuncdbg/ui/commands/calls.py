@@ -31,8 +31,8 @@ def _list(context: Context, args: argparse.Namespace) -> CallListing:
     sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
     known = labels_by_site(context.trace.sites())
     which = {call.number: one for call in calls if (one := known.get((call.site.process, call.site.id))) is not None}
-    runs = context.trace.count(kind='run') if not calls and not filters else 0
-    return CallListing(calls, context.trace.count(**where), filters, sort, context.trace.info().lost_calls, which, runs)
+    others = {kind: context.trace.count(kind=kind) for kind in KINDS[1:-1]} if not calls and not filters else {}
+    return CallListing(calls, context.trace.count(**where), filters, sort, context.trace.info().lost_calls, which, others)
 
 
 def _processes(context: Context, args: argparse.Namespace) -> tuple[int, ...] | None:

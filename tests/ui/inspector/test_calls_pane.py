@@ -6,7 +6,10 @@ from pathlib import Path
 
 from inspecting import click, drive, inspector, opened, place_of, press, screen, settled, type_line, until
 from plain_sites import record_calls
+from written_trace import write_trace
 
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
+from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 from pyfuncdbg.ui.inspector.lists.rows import ListQuery
 from pyfuncdbg.ui.inspector.panes.calls import CallList, command_of, query_of
 
@@ -156,4 +159,17 @@ def test_the_call_that_all_begin_at_is_in_sight(trace) -> None:
             await until(pilot, 'norm[2] in run #4', '6 calls ')
             assert shown.size.height - 2 < 5 and shown.cursor == 4      # it does not stand among the first
             assert '#13' in numbers(pilot)
+    drive(test)
+
+
+def test_a_trace_without_calls_of_python_functions_lists_the_others(tmp_path: Path) -> None:
+    site = SiteRecord(1, 1, 'mul', 'Mul', 'op', 'pyfuncdbg', '', '', 0, '', (), (), ())
+    calls = [CallRecord(str(number + 1), 1, 0, site, number, 1, number / 1e3, 1e-4, (), (), (), None) for number in range(3)]
+    write_trace(tmp_path / 'ops.pfd', calls)
+
+    async def test() -> None:
+        async with opened(SavedDesk(tmp_path / 'ops.pfd'), WIDE) as pilot:
+            await settled(pilot)
+            shown = screen(pilot)
+            assert '3 calls   sort: time   filter: kind all' in shown and 'mul[2]' in shown
     drive(test)

@@ -84,6 +84,11 @@ def test_card_of_a_failed_call_has_the_traceback(draw):
     assert '40 | mu = x.mean(-1, keepdims=True)' in text
 
 
+def test_where_no_python_function_was_called_the_other_kinds_are_named(draw):
+    assert draw(call_page([], others={'op': 2, 'gradient': 0, 'run': 1})).splitlines()[1:] == [
+        "2 graph nodes: 'calls --kind op' lists them", "1 run: 'calls --kind run' lists it"]
+
+
 def test_card_of_a_gradient_call(draw):
     text = draw(call_card(load_call(replace(CALLS[0], forward='2', inputs=(), process=2))))
     assert 'gradient of  call #2' in text

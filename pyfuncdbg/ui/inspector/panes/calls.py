@@ -57,6 +57,8 @@ class CallPages:
 
     def __init__(self, trace: Trace, query: ListQuery) -> None:
         filters = dict(query.filters)
+        if not filters and not trace.count(kind=_KIND) and trace.count():       # of a trace of graph nodes
+            filters['kind'] = 'all'
         kind = filters.get('kind', _KIND)
         self._trace = trace
         self._where: dict[str, Any] = {**filters, 'kind': None if kind == 'all' else kind}

@@ -21,6 +21,7 @@ from pyfuncdbg.ui.views.units import count, milliseconds, seconds
 
 MADE = 20
 """Width below which the column of labels does not shrink."""
+_NOUNS = {'op': 'graph node', 'gradient': 'backward step', 'run': 'run'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class CallListing:
         sort: What they are sorted by.
         dropped: Calls that the trace does not hold.
         alike: By number of a call, which its site is of those that look like it.
-        runs: How many runs there are, where no call of a Python function is.
+        others: How many records of other kinds there are, by kind, where no call of a Python function is.
     """
 
     calls: Sequence[CallRecord]
@@ -43,7 +44,7 @@ class CallListing:
     sort: str = 'time'
     dropped: int = 0
     alike: Mapping[str, SiteLabel] = field(default_factory=dict)
-    runs: int = 0
+    others: Mapping[str, int] = field(default_factory=dict)
 
 
 def call_table(calls: CallListing) -> Page:
@@ -52,7 +53,8 @@ def call_table(calls: CallListing) -> Page:
                     dropped=calls.dropped)
     if calls.calls:
         return Page(first, lambda options: _table(calls, options))
-    return Page(first, Text(f"{count(calls.runs, 'run')}: 'calls --kind run' lists them")) if calls.runs else Page(first)
+    return Page(first, *(Text(f"{count(total, _NOUNS[kind])}: 'calls --kind {kind}' lists {'them' if total > 1 else 'it'}")
+                         for kind, total in calls.others.items() if total))
 
 
 def _table(found: CallListing, options: ConsoleOptions) -> Table:
