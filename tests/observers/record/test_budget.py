@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plain_host import wrapped
+from plain_host import new_run, wrapped
 
 from pyfuncdbg.observers.record.log import back_pressure, journal
 from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
@@ -115,6 +115,19 @@ def test_tensor_bytes_go_first_and_bad_ones_are_still_found(tmp_path):
         assert [c.ordinal for c in trace.calls(bad=True)] == list(range(0, 400, 50))
         dropped = [t for c in trace.calls() for t in c.inputs if t.level != 'full']
         assert dropped and all(t.note == 'over budget' for t in dropped)
+
+
+def test_runs_without_room_are_counted_each(tmp_path):
+    call = wrapped(lambda x: [x])
+    with Recorder(tmp_path / 't.pfd', budget=64 << 10) as recorder:
+        for start in range(0, 3000, 300):       # many runs in one record
+            for number in range(300):
+                call(np.float64(start + number), run=new_run('step'))
+            recorder.flush()
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        dropped = trace.info().dropped
+        assert trace.count() + dropped['calls'] == 3000 and 0 < dropped['runs'] < 3000
+        assert len(trace.runs()) + dropped['runs'] == 3000
 
 
 def test_exact_bytes_of_what_was_dropped(tmp_path):

@@ -135,16 +135,14 @@ class Journal:
         """
         return self._segments.file.is_in_place()
 
-    def put(self, kind: int, content: Any) -> None:
+    def put(self, kind: int, content: Any, worth: int = 1) -> None:
         """Queue a record other than calls for the next `publish`.
 
         Args:
             kind: Of the record, as in `log_file`.
             content: What msgpack can write.
+            worth: What it counts for where it has no room.
         """
-        self._put(kind, content, 1)
-
-    def _put(self, kind: int, content: Any, worth: int) -> None:
         self._pending.append((kind, msgpack.packb(content, unicode_errors='surrogatepass'), worth))
 
     def publish(self) -> None:
@@ -166,7 +164,7 @@ class Journal:
     def put_sources(self) -> None:
         """Queue the lines that the records to come name."""
         for record in self.sources.take_entries():
-            self._put(log_file.SOURCE, record, sum(part.count('\n') for _, part in record[4]))
+            self.put(log_file.SOURCE, record, sum(part.count('\n') for _, part in record[4]))
 
     def _has_room(self, kind: int, body: bytes, worth: int) -> bool:
         if self._ledger.afford(len(body) + log_file.FRAME_SIZE, _PRINT_SHARE if kind == log_file.SOURCE else 1.0):

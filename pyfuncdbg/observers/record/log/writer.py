@@ -276,8 +276,8 @@ class Writer:
             backlog.states.popleft()
             self._snapshots.allowance.give(len(state[2]))
         for start in range(0, runs, MOST_ROWS):
-            journal.put(log_file.RUNS, run_batch.encode(
-                [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))]))
+            some = [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))]
+            journal.put(log_file.RUNS, run_batch.encode(some), len(some))
 
     def _give_back(self, rows: list[QueuedCall], lost: dict[str, int]) -> None:
         """Release the memory that calls held until they were in the log."""
