@@ -521,8 +521,9 @@ class Trace:
         return None
 
     def _no_number(self, reference: str, process: int, id_: int) -> str:
-        names = ', '.join(decode.call_number(process, near) for near in self._reading.calls().nearest_ids(process, id_))
-        return f'There is no call {reference}' + (f'; near it: {names}.' if names else '; no call was recorded.')
+        names = ', '.join(decode.call_number(process, one) for one in self._reading.calls().nearest_ids(process, id_))
+        near = f'; near it: {names}.' if names else '; no call was recorded.'
+        return f'There is no call {reference}{near}{self._lost()}'
 
     def _no_site(self, reference: str, site: str) -> str:
         calls, sites = self._reading.calls(), self._reading.entries()
@@ -533,9 +534,15 @@ class Trace:
         if site in called:
             key, count = called[site]
             last = int(calls['ordinal'][rows][calls['site'][rows] == key].max())
-            return f'There is no call {reference!r}: {site!r} was called {count} times, the last is {site}[{last}].'
+            return f'There is no call {reference!r}: {site!r} has {count} in the trace, the last is {site}[{last}].' \
+                + self._lost()
         return f'There is no call {reference!r}; expected a number such as 17, or a site and an ordinal such as norm[3].' \
-            + nearest(site, list(called))
+            + nearest(site, list(called)) + self._lost()
+
+    def _lost(self) -> str:
+        """A remark on calls that were made and are not in the trace."""
+        lost = self._info().lost_calls
+        return f' Not kept: {lost:,} call{"s" * (lost > 1)}.' if lost else ''
 
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
                 kind: str | None = None, bad: bool | None = None, process: int | None = None,

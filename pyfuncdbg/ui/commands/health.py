@@ -35,11 +35,13 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
         health = judge(trace, tell=tell)
     found = [finding for finding in health.findings
              if (args.run is None or finding.call.run == args.run) and (asked is None or finding.call.number == asked)]
+    info = trace.info()
     origins = {finding.origin or finding.call.number for finding in found[:args.n]}
     return HealthReport(tuple(found[:args.n]), len(found), dict(Counter(finding.verdict for finding in found)),
                         tuple(outcome for outcome in outcomes(trace, health) if outcome.origin.call.number in origins),
-                        filters_of(args, 'run', 'call'), health.unjudged, trace.info().ops,
-                        context.stop is not None, fused_calls(trace, args.run), were_stepped(trace, args.run))
+                        filters_of(args, 'run', 'call'), health.unjudged, info.ops,
+                        context.stop is not None, fused_calls(trace, args.run), were_stepped(trace, args.run),
+                        info.lost_calls)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

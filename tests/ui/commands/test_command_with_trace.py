@@ -159,6 +159,24 @@ def test_names_that_do_not_exist(context):
         assert message in str(caught.value)
 
 
+def test_calls_that_had_no_room_are_counted_where_they_are_missed(tmp_path):
+    path = tmp_path / 'small.pfd'
+    with Recorder(path, budget=64 << 10):
+        for number in range(4000):
+            tf.numpy_function(lambda x: x + 1, [np.full(20, number, np.float64)], tf.float64, name='plus')
+    with Trace.open(path) as trace:
+        lost, kept = trace.info().dropped['calls'], trace.count()
+        assert lost + kept == 4000 and lost > 0
+        context = Context(trace)
+        assert f'0 findings   filter: none   calls not kept: {lost:,}' in lines('health', context)[0]
+        site, last = trace.calls()[0].site.name, trace.calls()[-1].ordinal
+        for reference in ('99999', f'{site}[99999]', 'nowhere[3]'):
+            with pytest.raises(CommandError, match=f'There is no call .* Not kept: {lost:,} calls'):
+                execute(f'call {reference}', context)
+        with pytest.raises(CommandError, match=f"'{site}' has {kept} in the trace, the last is {site}.{last}"):
+            execute(f'call {site}[99999]', context)
+
+
 def test_a_tensor_that_no_call_has_made_yet(tmp_path):
     told = []
 

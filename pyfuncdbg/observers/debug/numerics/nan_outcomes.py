@@ -74,6 +74,7 @@ class HealthReport:
         ops: Whether graph nodes were recorded.
         stepped: Whether some were without that, for a run was stepped through.
         stopped: Whether the program is stopped, and more may come.
+        not_kept: How many calls the trace does not hold: what they met is not known.
         fusion_mismatches: Calls whose nodes by themselves give something else than the framework had.
     """
 
@@ -87,6 +88,7 @@ class HealthReport:
     stopped: bool
     fusion_mismatches: tuple[CallRecord, ...] = ()
     stepped: bool = False
+    not_kept: int = 0
 
 
 def outcomes(trace: Trace, health: Health) -> tuple[NanOutcome, ...]:

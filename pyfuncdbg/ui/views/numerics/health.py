@@ -35,6 +35,8 @@ ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
 def health_view(report: HealthReport) -> Page:
     """Every finding in one line, then the ways from births to fetches."""
     first = heading(report.total, 'finding', shown=len(report.findings), filters=report.filters)
+    if report.not_kept:
+        first.append(f'   calls not kept: {report.not_kept:,}', 'yellow')
     verdicts = ', '.join(f'{report.counts[verdict]:,} {verdict}' for verdict in ORDER if report.counts.get(verdict))
     if verdicts:
         first.append(f'   {verdicts}')
