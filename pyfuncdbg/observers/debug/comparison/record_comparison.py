@@ -67,6 +67,7 @@ class Content:
         error: Class and message of the exception that it raised, else ''.
         output: Prints, warnings and log records.
         ended: Whether it came to an end; if not, `outputs`, `error` and the rest of `output` are not known.
+        output_is_whole: Whether all of `output` had room in the recording; if not, only its beginning is known.
     """
 
     inputs: Sequence[ComparedTensor]
@@ -74,6 +75,7 @@ class Content:
     error: str = ''
     output: Sequence[OutputRecord | OutputEntry] = ()
     ended: bool = True
+    output_is_whole: bool = True
 
     @classmethod
     def of(cls, record: CallRecord | RunRecord) -> Content:
@@ -81,7 +83,8 @@ class Content:
         error = f'{record.error.type}: {record.error.message}' if record.error is not None else ''
         if isinstance(record, RunRecord):
             return cls(record.feeds, record.fetches, error, ended=record.duration is not None)
-        return cls(record.inputs, record.outputs, error, record.output, record.duration is not None)
+        return cls(record.inputs, record.outputs, error, record.output, record.duration is not None,
+                   not record.dropped.get('prints'))
 
     @property
     def ending(self) -> str:
@@ -139,9 +142,10 @@ class RecordComparison:
             tensors += self._tensors('out', one.outputs, two.outputs)
         texts: list[tuple[Kind, str, str]] = [
             ('exception', one.error, two.error) if both_ended else ('unfinished', one.ending, two.ending)]
+        are_whole = both_ended and one.output_is_whole and two.output_is_whole
         for kind, streams in _STREAMS:
             first, second = one.printed(streams), two.printed(streams)
-            length = None if both_ended else min(len(first), len(second))
+            length = None if are_whole else min(len(first), len(second))
             texts.append((kind, first[:length], second[:length]))
         differences = [RecordDifference(kind, tuple(tensors), (first, second)) for kind, first, second in texts
                  if first != second and kind not in self._rules.ignored]

@@ -476,3 +476,20 @@ def test_random_edits_of_a_recording_are_found_exactly(tmp_path_factory: pytest.
     assert found.first.numbers[0] == ('' if edits[first] == 'added' else calls[first])
     assert dict(Counter({kind: number for _, kind, number in found.later}) + Counter([found.first.kind])) == dict(numbers)
     assert compared(two, one, Rules(frozenset({'environment', 'time'}))).calls == found.calls
+
+
+def test_prints_that_had_no_room_are_no_difference(tmp_path: Path) -> None:
+    def program(path: Path, budget: int) -> Path:
+        def say(x: np.ndarray) -> np.ndarray:
+            print('told ' * 800)
+            return x
+        with pyfuncdbg.record(path, budget=budget):
+            for number in range(60):
+                tf.numpy_function(say, [np.float32(number)], tf.float32, name='f')
+        return path
+    one, two = program(tmp_path / 'one.pfd', 1 << 30), program(tmp_path / 'two.pfd', 1 << 16)
+    with Trace.open(two) as trace:
+        dropped = trace.info().dropped
+        assert dropped['prints'] > 10 and trace.count() == 60 and 'calls' not in dropped
+    found = compared(one, two)
+    assert found.first is None and found.gaps == (f'two: {dropped["prints"]:,} prints did not fit into its budget',)
