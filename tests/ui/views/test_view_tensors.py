@@ -29,6 +29,15 @@ def test_born_and_inherited_stand_in_the_flags(draw):
     assert 'NaN' not in lines[3]
 
 
+def test_a_function_is_not_taken_for_the_line(draw):
+    verdicts = judge(TRACE).by_call()
+    born = next(key for key, verdict in verdicts.items() if verdict.verdict == 'born')
+    verdicts[born] = replace(verdicts[born], places=(), certain=False)
+    site = verdicts[born].call.site
+    text = draw(tensor_page(TRACE.tensors(), verdicts=verdicts, bad=2), 160)
+    assert f'NaN 4 <- BORN? def {site.filename}:{site.line}' in text.splitlines()[5]
+
+
 def test_a_row_is_a_line_and_fewer_columns_where_there_is_less_room(draw):
     wide, middle, narrow = (draw(tensor_page(TRACE.tensors()), width) for width in (160, 60, 30))
     assert [len(text.splitlines()) for text in (wide, middle)] == [7, 7]

@@ -141,8 +141,10 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None) 
     if finding.verdict == 'inherited':
         return text.append(f' from {call_number_text(finding.origin)}')
     if finding.verdict == 'born':
-        text.append(' <- BORN ', 'bold red')
+        text.append(' <- BORN ' if finding.certain else ' <- BORN? ', 'bold red')
         where = finding.places[0] if finding.places else None
+        if where is None and call.site.function:
+            text.append('def ', 'dim')          # where its function begins
         return text.append_text(place(where.filename, where.line) if where else site_place(call.site))
     if finding.verdict == 'suspected':
         return text
