@@ -247,6 +247,18 @@ def test_a_clean_trace(recorded):
     assert 'no line to name' in execute(f'health --line {call.number}', context).text()     # a ufunc is no Python code
 
 
+def test_values_that_were_not_examined_are_not_said_to_be_finite(recorded):
+    def program():
+        in_session(lambda x: np.full_like(x, np.nan), np.ones(2, np.float32))
+        tf.numpy_function(lambda x: x, [np.ones(2, np.int32)], tf.int32)
+    context = recorded(program, level='none')
+    result = execute('health', context)
+    assert (result.result.total, result.result.unexamined) == (0, 1)
+    assert '1 call of the newest had values that were not examined' in result.text()
+    number = context.trace.calls(kind='python')[1].number
+    assert execute(f'health --call {number}', context).result.unexamined == 0
+
+
 @pytest.mark.parametrize('ops', [True, False])
 def test_only_where_no_nodes_were_asked_for_they_are_said_to_be_missing(recorded, ops):
     """A lone function in eager code is no other node: there is nothing that --ops would have added."""

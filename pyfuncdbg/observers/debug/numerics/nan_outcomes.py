@@ -4,7 +4,7 @@ Works on the verdicts of `numerics.nan_verdicts` and the trace they came from; a
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:                               # a program that is only stopped
 
 RUNS = 1_000
 """Runs with non-finite feeds or fetches that are followed, the first ones."""
+_FLOATS = 'float', 'bfloat', 'complex'
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class HealthReport:
         stopped: Whether the program is stopped, and more may come.
         not_kept: How many calls the trace does not hold: what they met is not known.
         fusion_mismatches: Calls whose nodes by themselves give something else than the framework had.
+        unexamined: Newest calls with values that were not examined, if nothing was found.
     """
 
     findings: tuple[NanVerdict, ...]
@@ -89,6 +91,17 @@ class HealthReport:
     fusion_mismatches: tuple[CallRecord, ...] = ()
     stepped: bool = False
     not_kept: int = 0
+    unexamined: int = 0
+
+
+def unexamined_calls(calls: Iterable[CallRecord]) -> int:
+    """How many calls have values that may be NaN or Inf, of which neither elements nor statistics were recorded."""
+    return sum(any(map(_is_unexamined, (*call.inputs, *call.outputs))) for call in calls)
+
+
+def _is_unexamined(tensor: TensorRecord) -> bool:
+    return (tensor.level == 'none' and tensor.stats is None and tensor.nbytes > 0 and tensor.dtype.startswith(_FLOATS)
+            and not tensor.absent and not tensor.unknown)
 
 
 def outcomes(trace: Trace, health: Health) -> tuple[NanOutcome, ...]:

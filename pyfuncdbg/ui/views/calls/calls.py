@@ -53,8 +53,8 @@ def call_table(calls: CallListing) -> Page:
                     dropped=calls.dropped)
     if calls.calls:
         return Page(first, lambda options: _table(calls, options))
-    return Page(first, *(Text(f"{count(total, _NOUNS[kind])}: 'calls --kind {kind}' lists {'them' if total > 1 else 'it'}")
-                         for kind, total in calls.others.items() if total))
+    return Page(first, *(Text(f"{count(total, noun)}: 'calls --kind {kind}' lists {'them' if total > 1 else 'it'}")
+                         for kind, noun in _NOUNS.items() if (total := calls.others.get(kind, 0))))
 
 
 def _table(found: CallListing, options: ConsoleOptions) -> Table:

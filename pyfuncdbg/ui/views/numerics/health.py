@@ -47,6 +47,10 @@ def health_view(report: HealthReport) -> Page:
         call = report.filters.get('call')
         met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
         remark = unrecorded_text(report.ops, report.stepped) if call is None else ''
+        if report.unexamined:
+            parts.append(Text(f'{count(report.unexamined, "call")} of the newest had values that were not examined: whether '
+                              "NaN or Inf was among them is not known. '--level stats' examines all.", 'yellow',
+                              overflow='fold'))
         return Page(*parts, Text(f'{met}; {remark}.' if remark else f'{met}.', 'green'))
     by_number = {outcome.origin.call.number: outcome for outcome in report.outcomes}
     parts.append(lambda options: _table(report.findings, by_number, report.stopped, options))
