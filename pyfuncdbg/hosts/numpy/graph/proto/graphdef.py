@@ -1,26 +1,16 @@
 """A graph as a GraphDef message, with its producer version. `Graph.as_graph_def` calls it."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterable
+from typing import Any
 
+from pyfuncdbg.hosts.numpy.graph.library_functions import LibraryFunction, called_functions
 from pyfuncdbg.hosts.numpy.graph.node_graph import NodeGraph
 from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef, VersionDef
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put_attr_value
 
 PRODUCER, OLDEST = 2474, 0
 """The producer version of TensorFlow 2.21, and the oldest that it reads."""
-
-
-@runtime_checkable
-class LibraryFunction(Protocol):
-    """A function that a node of a graph calls by name."""
-
-    @property
-    def graph(self) -> Any: ...
-
-    def function_def(self) -> Any:
-        """Its FunctionDef."""
 
 
 def versions() -> Any:
@@ -63,27 +53,6 @@ def put_library(message: Any, functions: Iterable[LibraryFunction], add_shapes: 
         if add_shapes:
             _add_shapes(definition, by_name[name].graph)
     message.versions.CopyFrom(versions())
-
-
-def called_functions(nodes: Iterable[Any]) -> Iterator[LibraryFunction]:
-    """Functions that these nodes of a graph call, directly or indirectly."""
-    waiting: list[Iterable[Any]] = [nodes]
-    graph_ids: set[int] = set()
-    while waiting:
-        for op in waiting.pop():
-            for function in _called_by(op):
-                if id(function.graph) not in graph_ids:
-                    graph_ids.add(id(function.graph))
-                    waiting.append(function.graph.operations)
-                    yield function
-
-
-def _called_by(op: Any) -> Iterator[LibraryFunction]:
-    """The functions in the private attrs of a node, and in their `library`."""
-    for key, value in op.attrs.items():
-        if key.startswith('_py_'):
-            library = getattr(value, 'library', None)
-            yield from library(op) if callable(library) else [value] if isinstance(value, LibraryFunction) else []
 
 
 def _add_shapes(definition: Any, graph: NodeGraph) -> None:

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef
+from pyfuncdbg.hosts.numpy.graph.library_functions import called_functions
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution

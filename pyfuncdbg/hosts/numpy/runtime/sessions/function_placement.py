@@ -12,8 +12,8 @@ from typing import Protocol, runtime_checkable
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CALL, INPUT, PURE_CALL
 from pyfuncdbg.hosts.numpy.graph.device import parse_device
+from pyfuncdbg.hosts.numpy.graph.library_functions import called_functions
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, device_for, unplaceable
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, IDENTITY
-from pyfuncdbg.hosts.numpy.graph.proto.graphdef import called_functions, put_library
+from pyfuncdbg.hosts.numpy.graph.library_functions import called_functions
+from pyfuncdbg.hosts.numpy.graph.proto.graphdef import put_library
 from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import node_def
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
