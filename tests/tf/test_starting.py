@@ -54,6 +54,17 @@ def test_the_import_alone_loads_nothing_of_the_runtime() -> None:
     assert (done.stdout, done.stderr) == ('\n', '')
 
 
+def test_a_session_loads_no_protobuf() -> None:
+    program = """
+import sys
+from pyfuncdbg import tf
+with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    print(session.run(tf.numpy_function(lambda x: x + 1, [tf.constant([1, 2])], tf.int32)), 'google.protobuf' in sys.modules)
+"""
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ('[2 3] False\n', '')
+
+
 def test_what_is_loaded_late_is_there_in_any_order() -> None:
     """Each name is the first that its process asks for."""
     for name in ('Session', 'Variable', 'function', 'gradients', 'py_function', 'py_func', 'compat.v1.get_variable',
