@@ -19,20 +19,8 @@ from pyfuncdbg.observers.record.trace import Trace
 
 # The folder of these tests would do as `distributed` itself.
 pytest.importorskip('distributed.client', reason="needs distributed: pip install '.[test]'")
-HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 v1 = tf.compat.v1
 PATIENCE = 60
-
-
-@pytest.fixture(scope='module')
-def client() -> Iterator[Any]:
-    """Two workers in processes of their own, which are started anew when they are killed."""
-    from distributed import Client, LocalCluster
-    pyfuncdbg.distributed  # noqa: B018  registers the protocol
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('PYTHONPATH', os.pathsep.join([str(HERE), os.environ.get('PYTHONPATH', '')]))
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=':0') as cluster, Client(cluster) as client:
-            yield client
 
 
 @pytest.fixture

@@ -21,21 +21,9 @@ from pyfuncdbg.distributed import task_server
 
 # The folder of these tests would do as `distributed` itself.
 pytest.importorskip('distributed.client', reason="needs distributed: pip install '.[test]'")
-HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 v1 = tf.compat.v1
 PS, FIRST, SECOND = '/job:ps/task:0', '/job:worker/task:0', '/job:worker/task:1'
 TASKS = (None, PS, FIRST, SECOND)
-
-
-@pytest.fixture(scope='module')
-def client() -> Iterator[Any]:
-    """Two workers in processes of their own."""
-    from distributed import Client, LocalCluster
-    pyfuncdbg.distributed  # noqa: B018  registers the protocol
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('PYTHONPATH', os.pathsep.join([str(HERE), os.environ.get('PYTHONPATH', '')]))
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=':0') as cluster, Client(cluster) as client:
-            yield client
 
 
 @pytest.fixture(scope='module')

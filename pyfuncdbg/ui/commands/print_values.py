@@ -41,8 +41,6 @@ from pyfuncdbg.ui.views.tensors.variable import NamedValue, inline, value_page, 
 
 _LINES = 200
 """Lines of `pp`."""
-
-
 _MOST_VALUES = 100
 """Values of one line of Python that are shown: a loop has one for each iteration."""
 

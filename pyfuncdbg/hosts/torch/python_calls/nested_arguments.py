@@ -99,7 +99,6 @@ def _whole_arguments(args: Sequence[Any], kwargs: Mapping[str, Any],
     return layout, [*args, *kwargs.values()]
 
 
-
 def _shape(value: Any, name: str, inputs: list[Any], names: list[str], depth: int) -> Any:
     """The structure of an argument; its leaves become inputs."""
     kind = type(value)

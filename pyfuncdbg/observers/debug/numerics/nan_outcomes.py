@@ -95,7 +95,7 @@ class HealthReport:
 
 
 def unexamined_calls(calls: Iterable[CallRecord]) -> int:
-    """How many calls have values that may be NaN or Inf, of which neither elements nor statistics were recorded."""
+    """The number of calls with floats that may be NaN or Inf: neither their elements nor statistics were recorded."""
     return sum(any(map(_is_unexamined, (*call.inputs, *call.outputs))) for call in calls)
 
 
