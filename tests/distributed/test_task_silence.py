@@ -18,10 +18,11 @@ import pyfuncdbg
 import pyfuncdbg.tf as tf
 from pyfuncdbg.distributed.liveness import SETTING, silence
 from pyfuncdbg.observers.record.trace import Trace
-from tests.distributed.test_task_loss import FIRST, HERE, SECOND, Running, v1, waiting
+from tests.distributed.test_task_loss import FIRST, SECOND, Running, v1, waiting
 
 # The folder of these tests would do as `distributed` itself.
 pytest.importorskip('distributed.client', reason="needs distributed: pip install '.[test]'")
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 PROCESS = '''
 import asyncio, sys
 from distributed import Scheduler, Worker
