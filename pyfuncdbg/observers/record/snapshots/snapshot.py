@@ -31,6 +31,20 @@ from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Buff
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of, stats_of_summary
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
+_copy_of: Callable[[np.ndarray, bytes | None], bytes]
+_holds: Callable[[np.ndarray, bytes], bool]
+try:
+    from pyfuncdbg.observers.record.snapshots import array_copy  # type: ignore[attr-defined,unused-ignore]
+except ImportError:                             # no C compiler
+    def _copy_of(array: np.ndarray, like: bytes | None) -> bytes:
+        data = array.tobytes()
+        return like if like == data else data
+
+    def _holds(array: np.ndarray, data: bytes) -> bool:
+        return array.tobytes() == data
+else:
+    _copy_of, _holds = array_copy.copy_of, array_copy.holds
+
 SCALARS: dict[type, np.dtype[Any]] = {kind: np.dtype(kind) for kind in (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
     np.float16, np.float32, np.float64, np.complex64, np.complex128)}
@@ -209,10 +223,16 @@ class Snapshots:
     def _copy_small(self, array: np.ndarray, dtype: np.dtype[Any], size: int) -> Copied:
         """A copy; that of the newest array of this size if it is the same: what a session is fed its function gets, what
         that gives is fetched, and a backward step sees it all again."""
-        data = array.tobytes()
         if size <= TINY or not dtype.isbuiltin:     # another dtype may hold objects of the program
-            return dtype, array.shape, data, False
-        return self._newest_like((dtype, array.shape, data, False), size)
+            return dtype, array.shape, array.tobytes(), False
+        place = (size >> 2) % _NEWEST
+        shape, newest = array.shape, self._newest[place]
+        if newest is None or newest[0] is not dtype or newest[1] != shape:
+            data = _copy_of(array, None)
+        elif (data := _copy_of(array, newest[2])) is newest[2]:
+            return newest
+        copied = self._newest[place] = (dtype, shape, data, False)
+        return copied
 
     def _take_copy(self, copied: Any, scalars: frozenset[type]) -> Taken | None:
         """The snapshot of a value by what a host's copier has made of it; None where it has to be read."""
@@ -233,10 +253,11 @@ class Snapshots:
 
     def _newest_like(self, copied: Copied, size: int) -> Copied:
         """The newest copy of this size if it is the same, else this one."""
-        newest = self._newest[(size >> 2) % _NEWEST]
-        if newest is not None and newest[2] == copied[2] and newest[0] is copied[0] and newest[1] == copied[1]:
+        place = (size >> 2) % _NEWEST
+        newest = self._newest[place]
+        if newest is not None and newest[0] is copied[0] and newest[1] == copied[1] and newest[2] == copied[2]:
             return newest
-        self._newest[(size >> 2) % _NEWEST] = copied
+        self._newest[place] = copied
         return copied
 
     def take(self, value: Any, host: Host) -> Copied | Snapshot:
@@ -406,8 +427,8 @@ class Snapshots:
         for place in range(min(len(snapshots), len(values))):
             before, value = snapshots[place], values[place]
             if type(before) is tuple:
-                # Comparing with a second copy takes as long as hashing, and the writer need not hash the first.
-                if type(value) is ndarray and value.tobytes() != before[2]:
+                # Comparing takes less than hashing, and the writer need not hash the first.
+                if type(value) is ndarray and not _holds(value, before[2]):
                     snapshots[place] = (*before[:3], True)
             elif type(value) is ndarray and not value.ndim and isinstance(before, np.generic):
                 if value.tobytes() != (data := before.tobytes()):

@@ -2,7 +2,7 @@
 
 
 cdef class Allowance:
-    cdef public object _lock
     cdef public Py_ssize_t limit, used
 
     cpdef bint take(self, Py_ssize_t size) except -1
+    cpdef object give(self, Py_ssize_t size)
