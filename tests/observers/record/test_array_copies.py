@@ -1,6 +1,8 @@
 """Copies of arrays: those that share bytes with the newest of their size, and inputs that a call changes."""
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import ml_dtypes
@@ -88,3 +90,24 @@ def test_the_allowance_is_charged_once_for_each_copy_that_is_queued() -> None:
     assert take.allowance.take(2 * array.nbytes)
     assert not take.allowance.take(1)
     assert take.allowance.used == take.allowance.limit
+
+
+def test_threads_charge_the_allowance_exactly() -> None:
+    allowance, interval = Allowance(5), sys.getswitchinterval()
+
+    def charge() -> int:
+        most = 0
+        for _ in range(30_000):
+            if allowance.take(3):
+                most = max(most, allowance.used)
+                allowance.give(1)
+                allowance.give(2)
+        return most
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            most = [thread.result() for thread in [pool.submit(charge) for _ in range(4)]]
+    finally:
+        sys.setswitchinterval(interval)
+    assert allowance.used == 0
+    assert 3 <= max(most) <= 5

@@ -169,7 +169,7 @@ LOCKS = {
     'the streams': 'from pyfuncdbg.hooks.capture import _process; lock = _process.streams._lock',
     'the recorder': 'lock = recorder._lock',
     'the writer': 'lock = recorder._writer._lock',
-    'the memory': 'lock = recorder._snapshots.allowance._lock',
+    'the memory': 'lock = recorder._snapshots.pool._lock',
     'the losses': 'lock = recorder._backlog.losses._lock',
     'the costs': 'from pyfuncdbg.hooks.op_cost import _lock as lock',
     'the breakpoints': 'from pyfuncdbg.observers.debug.debugger import debugger; lock = debugger.breakpoints._lock',
