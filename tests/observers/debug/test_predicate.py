@@ -19,7 +19,7 @@ from stopping import debugging, wrapped
 import pyfuncdbg
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.conditions import past_calls, vocabulary
-from pyfuncdbg.observers.debug.conditions.function_parameters import current_parameters
+from pyfuncdbg.observers.debug.conditions.function_parameters import current_functions
 from pyfuncdbg.observers.debug.conditions.predicate import condition, has_inf, has_inf_or_nan, has_nan
 
 NAN, INF = math.nan, math.inf
@@ -384,7 +384,7 @@ def test_looking_for_functions_of_a_name_asks_no_proxy(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, 'of_proxies', module)
     monkeypatch.setitem(sys.modules, 'a_proxy', Proxy())  # type: ignore[arg-type]
     vars(module)['stands_for_another'] = Proxy()
-    assert list(current_parameters(['stands_for_another'])) == [] and asked == []
+    assert list(current_functions(['stands_for_another'])) == [] and asked == []
 
 
 @pytest.mark.parametrize(('text', 'stops'), [

@@ -11,6 +11,7 @@ from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import CallSite, Kind, Run
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, names_of
 from pyfuncdbg.observers.debug.conditions import function_parameters as parameters
+from pyfuncdbg.observers.debug.conditions.enclosing_names import EnclosingNames, enclosing_names
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.record.records import SiteRecord
 
@@ -31,6 +32,7 @@ class KnownSite:
         names: All under which a SPEC finds it: node, op type, function.
         function: Names of its function, none if it has none.
         parameters: Of its function, None if unknown.
+        enclosing: What else its function sees.
         announced: Whether a run has announced it: those of a loop, a branch or a function that a node calls are not.
     """
 
@@ -39,6 +41,7 @@ class KnownSite:
     names: tuple[str, ...]
     function: tuple[str, ...]
     parameters: tuple[str, ...] | None
+    enclosing: EnclosingNames
     announced: bool
 
 
@@ -58,8 +61,7 @@ class SiteCatalogue:
         if site.id not in self._sites and len(self._sites) < _MOST:
             names = tuple(dict.fromkeys(names_of(site)))
             entry = KnownSite(site.name, site.kind, names, function_names(site.function),
-                              parameters.parameter_names(site.function),
-                              announced)
+                              parameters.parameter_names(site.function), enclosing_names(site.function), announced)
             self._sites[site.id] = entry
             for name in names:
                 self._by_name.setdefault(name, []).append(entry)

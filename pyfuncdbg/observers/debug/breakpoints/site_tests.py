@@ -15,7 +15,9 @@ from pyfuncdbg.hooks.chain import report_failure
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit
 from pyfuncdbg.observers.debug.conditions.binding import Memory, True_
-from pyfuncdbg.observers.debug.conditions.function_parameters import array_reader
+from pyfuncdbg.observers.debug.conditions.compiled_expression import UNLESS_PARAMETER
+from pyfuncdbg.observers.debug.conditions.enclosing_names import enclosing_names
+from pyfuncdbg.observers.debug.conditions.function_parameters import array_reader, parameter_names
 from pyfuncdbg.observers.debug.conditions.past_calls import TooEarlyError, copied_value
 from pyfuncdbg.observers.debug.conditions.predicate import truth
 
@@ -61,6 +63,10 @@ class SiteTest:
         self._memories: list[Memory] = []
         when, spec = breakpoint.when, breakpoint.spec
         true: True_ = _always if when is None else _note_evaluated(owner, when.at(site, self._memories))
+        own = {*(parameter_names(site.function) or ()), *enclosing_names(site.function).own, *UNLESS_PARAMETER}
+        others = {name for one in (when.expressions() if when is not None else ()) for name in one.parameters} - own
+        if others:                              # variables of the module, unless another of the functions meant has them
+            true = _restrict_to(lambda call: not any(map(owner.elsewhere, others)), true)
         if spec.kind == 'call':
             true = _restrict_to(lambda call: call.id == spec.number, true)
         elif spec.ordinal is not None:

@@ -23,7 +23,8 @@ from pyfuncdbg.observers.debug.breakpoints.prefilter import make_gate
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
 from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry, DebuggedProgram
-from pyfuncdbg.observers.debug.conditions.function_parameters import current_parameters
+from pyfuncdbg.observers.debug.conditions.enclosing_names import EnclosingNames, enclosing_names
+from pyfuncdbg.observers.debug.conditions.function_parameters import current_functions, parameter_names
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
 from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
@@ -256,12 +257,14 @@ class Breakpoints:
             return LineCondition(when if isinstance(when, str) else condition(when))
         predicate = condition(when)
         functions = self._functions(where)
-        if not functions or any(_fits(predicate, parameters) for site in functions.values()
-                                for parameters in (site.parameters or (), *current_parameters(site.function))):
+        if not functions or any(_fits(predicate, parameters, enclosing) for site in functions.values()
+                                for parameters, enclosing in ((site.parameters, site.enclosing), *(
+                                    (parameter_names(function), enclosing_names(function))
+                                    for function in current_functions(site.function)))):
             return predicate
         *_, newest = functions.values()
         try:
-            predicate.check(newest.parameters or ())
+            predicate.check(newest.parameters or (), newest.enclosing.by_now())
         except CommandError as error:
             if len(functions) == 1:
                 raise
@@ -438,9 +441,9 @@ class Breakpoints:
             self._on_change()
 
 
-def _fits(predicate: Predicate, parameters: Sequence[str]) -> bool:
+def _fits(predicate: Predicate, parameters: Sequence[str] | None, enclosing: EnclosingNames) -> bool:
     try:
-        predicate.check(parameters)
+        predicate.check(parameters or (), enclosing.by_now())
     except CommandError:
         return False
     return True

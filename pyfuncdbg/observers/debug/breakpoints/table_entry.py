@@ -7,6 +7,7 @@ that is asked on the threads that come to such a function.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +24,8 @@ from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, Hi
 from pyfuncdbg.observers.debug.breakpoints.known_sites import SiteCatalogue
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTest
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec
+from pyfuncdbg.observers.debug.conditions.compiled_expression import UNLESS_PARAMETER
+from pyfuncdbg.observers.debug.conditions.enclosing_names import enclosing_getter
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.debug.conditions.function_parameters import array_reader, parameter_getter, parameter_names
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
@@ -348,6 +351,10 @@ class BreakpointEntry:
             get = parameter_getter(site, name)
             if get is not None:
                 values[name] = get(call)
+            elif name not in UNLESS_PARAMETER:
+                with suppress(KeyError):        # a name of another function
+                    if not callable(value := enclosing_getter(site.function, name)(call)):
+                        values[name] = value
         if not values:
             values = {f'inputs[{index}]': to_array(value) for index, value in enumerate(call.inputs[:4])}
         if outputs is not None:

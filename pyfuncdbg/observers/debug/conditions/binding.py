@@ -19,6 +19,7 @@ from pyfuncdbg.observers.debug.conditions.compiled_expression import (
     CompiledExpression,
     Evaluation,
 )
+from pyfuncdbg.observers.debug.conditions.enclosing_names import enclosing_getter, enclosing_names
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.debug.conditions.function_parameters import (
     READY,
@@ -170,7 +171,7 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
         if source is None and name in UNLESS_PARAMETER and name not in (parameter_names(site.function) or ()):
             source = times.get(name, f'call.run.{name}')
         if source is None:
-            scope[f'get{number}'] = parameter_getter(site, name) or _missing(site, name)
+            scope[f'get{number}'] = parameter_getter(site, name) or _enclosing(site, name)
             source = f'get{number}(call)'
             index = input_index(site, name)
             if index is not None:
@@ -182,9 +183,10 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
 
 
 def _variables(site: CallSite) -> Callable[[Call], dict[str, Any]]:
-    """The result of `locals()` in a condition: the function's parameters."""
-    getters = {name: get for name in parameter_names(site.function) or ()
-               if (get := parameter_getter(site, name)) is not None}
+    """The result of `locals()` in a condition: the function's parameters, its object, its closure."""
+    getters = {name: enclosing_getter(site.function, name) for name in enclosing_names(site.function).own}
+    getters |= {name: get for name in parameter_names(site.function) or ()
+                if (get := parameter_getter(site, name)) is not None}
     return lambda call: {name: get(call) for name, get in getters.items()}
 
 
@@ -215,17 +217,26 @@ def value_function(expression: CompiledExpression, site: CallSite) -> OfValues |
     return made
 
 
-def _missing(site: CallSite, name: str) -> Get:
+def _enclosing(site: CallSite, name: str) -> Get:
+    """A getter of the value of a name that is no parameter; it raises NameError where the name has none."""
+    read = enclosing_getter(site.function, name)
+
+    def get(call: Call) -> Any:
+        try:
+            return read(call)
+        except KeyError:
+            raise _unknown_name(site, name) from None
+    return get
+
+
+def _unknown_name(site: CallSite, name: str) -> NameError:
     names = parameter_names(site.function)
     # Nodes without a name of their own are named by their type: the function distinguishes them.
     known = function_names(site.function) if site.name == site.op_type else ()
     who = known[0] if known else site.name
     has = f'{who} has the parameters {", ".join(names)}' if names else f'{who} has no parameters with names'
-    close = nearest(name, (*(names or ()), *KNOWN)).removesuffix('?')
-
-    def get(call: Call) -> Any:
-        raise NameError(f'name {name!r} is not known: {has}{"." if close else ""}{close}', name=name)
-    return get
+    close = nearest(name, (*(names or ()), *(enclosing_names(site.function).by_now() or ()), *KNOWN)).removesuffix('?')
+    return NameError(f'name {name!r} is not known: {has}{"." if close else ""}{close}', name=name)
 
 
 def needs_memory(expression: CompiledExpression) -> bool:

@@ -2,19 +2,18 @@
 
 Parsed once, on the thread that sets a breakpoint; the function it compiles to runs on the threads of the calls.
 
-The names: the function's parameters as arrays; `out` (the output, a tuple of several), `inputs`, `call`, `history`, `error`,
-`np`, and the words of `conditions.vocabulary`; Python's builtins. These names always mean that: a parameter of the same
-name is `inputs[i]`. `slow` and `p95` are times, and in a function of a dataset `element` is the element's index, unless a
-parameter is called so. Of
-`history.ema(E)` and its kin and of `changed(E)` the inner expression is taken out, for it is evaluated at every call,
-whether or not the whole is.
+The names: the function's parameters as arrays, and what else it sees when it begins (`enclosing_names`); `out` (the output,
+a tuple of several), `inputs`, `call`, `history`, `error`, `np`, and the words of `conditions.vocabulary`; Python's builtins.
+The words from `out` on always mean that: a parameter of the same name is `inputs[i]`. `slow` and `p95` are times, and
+in a function of a dataset `element` is the element's index, unless a parameter is called so. Of `history.ema(E)` and its kin
+and of `changed(E)` the inner expression is taken out, for it is evaluated at every call, whether or not the whole is.
 """
 from __future__ import annotations
 
 import ast
 import builtins
 import symtable
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -81,7 +80,7 @@ class CompiledExpression:
     Attributes:
         text: As typed.
         reads: Which of `OF_CALL` and `TIMES` it reads; 'tensors' if a word stands bare.
-        parameters: Names that must be parameters of the function, with the place of each in the text, in that order.
+        parameters: Names that the function must have, parameters mostly, with the place of each in the text, in that order.
         attributes: Every attribute it names: which parts of the history it can ask for.
         whole: The expression.
         series: What it follows over the earlier calls; `whole` gets their values as `_series`.
@@ -121,17 +120,25 @@ class CompiledExpression:
                                if name in free_names or f'_{name}' in free_names or (name == 'history' and self.series)
                                or (name == 'call' and _ORDINAL in free_names))
 
-    def check(self, parameters: Iterable[str], otherwise: str = 'the function has no parameters') -> None:
-        """Refuse names that a function with these parameters does not have; `otherwise` says what is where there are none.
+    def check(self, parameters: Iterable[str], otherwise: str = 'the function has no parameters',
+              enclosing: Collection[str] | None = ()) -> None:
+        """Refuse names that a function does not have.
+
+        Args:
+            parameters: Of the function.
+            otherwise: What is said where there are none.
+            enclosing: Other names that it sees; None if they are not known.
 
         Raises:
             CommandError: With a mark under the name, and the nearest names.
         """
+        if enclosing is None:
+            return
         has = tuple(parameters)
         for name, column in self.parameters.items():
-            if name not in has and name not in UNLESS_PARAMETER:
+            if name not in has and name not in UNLESS_PARAMETER and name not in enclosing:
                 known = f'; the function has {", ".join(has)}' if has else f'; {otherwise}'
-                refuse(self.text, column, f'unknown name {name!r}{known}.{nearest(name, (*has, *KNOWN))}')
+                refuse(self.text, column, f'unknown name {name!r}{known}.{nearest(name, (*has, *enclosing, *KNOWN))}')
 
 
 def refuse(text: str, column: int, why: str) -> NoReturn:

@@ -44,16 +44,16 @@ def parameter_names(function: Any) -> tuple[str, ...] | None:
     return None if signature is None else tuple(signature.parameters)
 
 
-def current_parameters(names: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """The parameters of each function that a module of the program has under one of these names by now: a site that was met
-    may be of one that has been defined anew."""
+def current_functions(names: Collection[str]) -> Iterator[FunctionType]:
+    """Each function that a module of the program has under one of these names by now: a site that was met may be of one
+    that has been defined anew."""
     for module in list(sys.modules.values()):
         if issubclass(type(module), ModuleType):        # `isinstance` would run the program's code for a proxy
             namespace = object.__getattribute__(module, '__dict__')     # do not load lazy modules
             for value in [namespace.get(name) for name in names]:
                 file = value.__code__.co_filename if type(value) is FunctionType else ''
                 if file and not is_library(file) and not is_machinery(file):
-                    yield parameter_names(value) or ()
+                    yield value
 
 
 def array_reader(site: CallSite) -> Callable[[Any], Any]:

@@ -8,7 +8,7 @@ Made on the thread that sets a breakpoint; `at(site)` is called when it meets a 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,14 +76,14 @@ class Predicate:
         """The expressions it is built of."""
         return ()
 
-    def check(self, parameters: Sequence[str]) -> None:
-        """Refuse names that a function with these parameters does not have.
+    def check(self, parameters: Sequence[str], enclosing: Collection[str] | None = ()) -> None:
+        """Refuse names that a function with these parameters and these enclosing names does not have.
 
         Raises:
             CommandError: With a mark under the name.
         """
         for expression in self.expressions():
-            expression.check(parameters)
+            expression.check(parameters, enclosing=enclosing)
 
     def __and__(self, other: object) -> Predicate:
         return All(self, condition(other))
