@@ -26,10 +26,10 @@ from pyfuncdbg.observers.record.transfer.packed_trace import pack_trace, unpack_
 from pyfuncdbg.observers.record.transfer.redaction import Redaction
 from pyfuncdbg.observers.record.transfer.trace_copy import CopiedTrace, copy_trace
 from pyfuncdbg.ui.commands.engine.lookup import find_call
+from pyfuncdbg.ui.views.calls.call import input_names
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.progress import reading_progress
 from pyfuncdbg.ui.views.reports.info import unlike_lines
-from pyfuncdbg.ui.views.sources.source import parameters
 from pyfuncdbg.ui.views.units import count, size
 
 _RANGE = re.compile(r'#?((?:\d+\.)?\d+)\.\.#?((?:\d+\.)?\d+)')
@@ -82,7 +82,9 @@ def _chosen(trace: Trace, options: argparse.Namespace) -> set[tuple[int, int]]:
     if options.condition:
         condition = RecordedCondition(options.condition)
         chosen = {_key(call) for call in _pages(trace, filters) if (chosen is None or _key(call) in chosen)
-                  and condition.holds(call, parameters(call.site))}
+                  and condition.holds(call, input_names(call))}
+        if not chosen and not condition.untested:
+            condition.check()
         if condition.untested:
             untested = count(condition.untested, 'call')
             print(f'pyfuncdbg: {options.condition}: not tested at {untested}, without values in the trace', file=sys.stderr)

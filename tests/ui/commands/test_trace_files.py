@@ -53,6 +53,25 @@ def test_the_calls_of_interest_are_kept(options: str, kept: list[int], original:
         assert f'{len(trace.calls())} call' in capsys.readouterr().out
 
 
+class Layer:
+    def call(self, low: np.ndarray, high: np.ndarray) -> list[np.ndarray]:
+        return [high - low]
+
+
+@pytest.mark.parametrize(('condition', 'kept'), [('low == 2', [2]), ('high > 20', [3]), ('high > 20 and low < 3', None)])
+def test_an_input_of_a_method_has_the_name_that_the_method_gives_it(condition: str, kept: list[int] | None,
+                                                                    tmp_path: Path) -> None:
+    call = wrapped_site(Layer().call, 'between')
+    with Recorder(tmp_path / 'o.pfd'):
+        for number in range(4):
+            call(np.float64(number), np.float64(10 * number))
+    done = main(['trim', str(tmp_path / 'o.pfd'), '-o', str(tmp_path / 't.pfd'), '--if', condition])
+    assert done == (2 if kept is None else 0)
+    if kept is not None:
+        with Trace.open(tmp_path / 't.pfd') as trace:
+            assert [found.ordinal for found in trace.calls(site='between')] == kept
+
+
 def test_a_range_of_numbers(original: Path, tmp_path: Path) -> None:
     with Trace.open(original) as trace:
         numbers = first(trace)
@@ -65,7 +84,9 @@ def test_a_range_of_numbers(original: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(('options', 'said'), [
     ('', 'what is to be kept?'), ('--if x[0]>100', 'no call of'), ('--run x', "--run 'x' is not an integer"),
     ('--around x --bad', "--around 'x' is not an integer"), ('--if history[-1].out', 'look back'), ('nothing[3]', 'nothing'),
-    ('--if has_nan(', 'bad condition'), ('--if out.foo', 'AttributeError')])
+    ('--if has_nan(', 'bad condition'), ('--if out.foo', 'AttributeError'),
+    ('--if xx[0]>1', "are x, and a trace keeps no other variables. Did you mean 'x'?"),
+    ('--if STEP==1', "unknown name 'STEP'; the inputs of these calls are x, and a trace keeps no other")])
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(options: str, said: str, original: Path, tmp_path: Path,
                                                                capsys: pytest.CaptureFixture[str]) -> None:
     assert main(['trim', str(original), '-o', str(tmp_path / 't.pfd'), *options.split()]) == 2

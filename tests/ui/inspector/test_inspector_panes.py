@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from inspecting import click, drive, inspector, opened, press, screen, settled, type_line, until
 
@@ -38,6 +39,22 @@ def test_all_panes_begin_at_the_first_call_that_went_wrong(trace) -> None:
             assert 'in 0 x  hidden:0  float32 [3, 4]  48 B' in shown and 'out 0  norm:0  float32 [3, 4]' in shown
             assert 'row 1 is [bold]constant[/]' in shown
             assert 'no gradients were computed in run #4' in shown
+    drive(test)
+
+
+class Layer:
+    def call(self, low, high):
+        return high - low
+
+
+def test_the_arguments_of_a_method_stand_beside_its_line_under_their_names(tmp_path: Path) -> None:
+    with pyfuncdbg.record(tmp_path / 'method.pfd'):
+        tf.numpy_function(Layer().call, [np.float32(3), np.full(2, 7, np.float32)], tf.float32)
+
+    async def test() -> None:
+        async with opened(tmp_path / 'method.pfd', WIDE) as pilot:
+            line = next(line for line in screen(pilot).split('\n') if 'def call(self, low, high):' in line)
+            assert 'low float32  3  high float32[2]' in line
     drive(test)
 
 

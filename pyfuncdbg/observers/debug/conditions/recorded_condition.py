@@ -32,19 +32,21 @@ class RecordedCondition:
         if needs_memory(self._expression):
             raise CommandError(f'{text}: history, changed and p95 look back; the calls of a trace are tested one by one')
         self.untested = 0
+        self._met: dict[str, None] = {}         # names of inputs, in their order
 
-    def holds(self, call: CallRecord, parameters: Sequence[str]) -> bool:
-        """Whether it holds for a call; not where the function has no such parameter.
+    def holds(self, call: CallRecord, names: Sequence[str]) -> bool:
+        """Whether it holds for a call; not where no input has such a name.
 
         Args:
             call: As recorded.
-            parameters: Names of its inputs.
+            names: Of its inputs, '' where one is not known.
 
         Raises:
             CommandError: The condition raises.
         """
+        self._met |= dict.fromkeys(filter(None, names))
         try:
-            values = [self._value(name, call, parameters) for name in self._expression.whole.names]
+            values = [self._value(name, call, names) for name in self._expression.whole.names]
             return truth(self._expression.whole.function(*values))
         except DroppedError:
             self.untested += 1
@@ -54,9 +56,18 @@ class RecordedCondition:
         except Exception as error:              # of the user's expression
             raise CommandError(f'{self._expression.text}: {type(error).__name__}: {error}, at call {call.label}') from None
 
-    def _value(self, name: str, call: CallRecord, parameters: Sequence[str]) -> Any:
-        if name in parameters:
-            return call.inputs[parameters.index(name)].to_numpy()[()]
+    def check(self) -> None:
+        """Refuse names that no input of a call had for which it was asked.
+
+        Raises:
+            CommandError: With a mark under the name.
+        """
+        known = f'are {", ".join(self._met)}' if self._met else 'have no names'
+        self._expression.check((), f'the inputs of these calls {known}, and a trace keeps no other variables', self._met)
+
+    def _value(self, name: str, call: CallRecord, names: Sequence[str]) -> Any:
+        if name in names:
+            return call.inputs[names.index(name)].to_numpy()[()]
         if name == 'out':
             return output_value([tensor.to_numpy()[()] for tensor in call.outputs])
         if name == 'inputs':

@@ -15,8 +15,9 @@ from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.scene import Scene, empty_hint
+from pyfuncdbg.ui.views.calls.call import input_names
 from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.sources.source import excerpt, parameters, place, unlocated_text
+from pyfuncdbg.ui.views.sources.source import excerpt, place, unlocated_text
 from pyfuncdbg.ui.views.sources.source_values import beside_lines, tensor_note
 
 
@@ -90,11 +91,10 @@ def _notes(call: CallRecord) -> dict[int, list[Text]]:
     """Notes beside the lines: arguments, warnings, the error, results."""
     site = call.site
     notes: dict[int, list[Text]] = {}
-    names = parameters(site)
+    names = input_names(call)
     head, returns = _places(site.source)
     for slot, tensor in enumerate(call.inputs):
-        name = names[slot] if slot < len(names) else f'in {slot}'
-        notes.setdefault(site.line + head, []).append(tensor_note(name, tensor))
+        notes.setdefault(site.line + head, []).append(tensor_note(names[slot] or f'in {slot}', tensor))
     noted: set[tuple[int, str]] = set()
     for record in call.output:
         if record.filename == site.filename and record.kind in ('warning', 'fp') and (record.line, record.text) not in noted:
