@@ -65,6 +65,11 @@ def is_machinery(filename: str) -> bool:
     return machinery
 
 
+def runs_cells(program: str) -> bool:
+    """Whether a program, by its file, is IPython or a kernel: what the user wrote is in cells."""
+    return _NOTEBOOK.search(program) is not None or os.path.basename(program) in ('ipython', 'ipykernel_launcher.py')
+
+
 def outside_machinery(frame: FrameType | None) -> FrameType | None:
     """The innermost frame, from this one outwards, that is the program's or a library's; None if there is none."""
     while frame is not None and is_machinery(frame.f_code.co_filename):

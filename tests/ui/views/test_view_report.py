@@ -132,6 +132,20 @@ def test_without_a_line_from_numpy_it_says_why(draw):
     assert 'NumPy named no line' in text
 
 
+@pytest.mark.parametrize(('argv', 'said'), [
+    (('train.py', 'a b'), "pyfuncdbg run --break norm --if 'has_inf_or_nan(out)' train.py 'a b', and at the stop: health"),
+    (('-m', 'package.train'), "pyfuncdbg run --break norm --if 'has_inf_or_nan(out)' -m package.train, and"),
+    (('/env/bin/ipython', '--pylab'), "%%pyfunc --break norm --if 'has_inf_or_nan(out)', and at the stop: health"),
+    (('/env/lib/python3.12/site-packages/IPython/__main__.py',), "line: %%pyfunc --break norm --if"),
+    (('/env/lib/python3.12/site-packages/ipykernel_launcher.py', '-f', 'x.json'), 'line: %%pyfunc --break norm'),
+    (('-c',), "pyfuncdbg.break_at('norm', when='has_inf_or_nan(out)') in the program, and at the stop: health --line norm"),
+    (('',), "pyfuncdbg.break_at('norm', when='has_inf_or_nan(out)') in the program, and at the stop: health --line norm")])
+def test_what_finds_the_line_is_what_the_program_can_do_again(draw, argv, said):
+    summary = summarize(trace_with(replace(sample().call(3), output=())))
+    text = draw(report(replace(summary, info=replace(summary.info, argv=argv))), 300)
+    assert said in text
+
+
 def test_first_of_several_errors_leads_and_the_others_follow(draw):
     known = sample().call(3).site.source_at
     said = (OutputRecord('fp', 'overflow encountered in exp', 'over', 'model.py', 40), OutputRecord('out', 'hello'),

@@ -12,6 +12,7 @@ from rich.text import Text
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.exception_message import IN_PROCESS, RAISED_AS
 from pyfuncdbg.hooks.generator_end import SOURCE
+from pyfuncdbg.hooks.own_files import runs_cells
 from pyfuncdbg.observers.debug.reports.site_labels import labels_by_site
 from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, FailureGroup, NanSource, TraceSummary
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
@@ -31,8 +32,8 @@ SITES = 12
 """Sites in the table."""
 SHORT = 3
 """Further origins and failures that get a line of their own."""
-_IPYTHON = ('ipykernel_launcher.py', 'ipython')
-"""Programs that execute cells."""
+_NO_FILE = ('', '-', '-c')
+"""`sys.argv[0]` of programs that are no file: another process cannot run them."""
 _ABORTED = f'{RunAborted.__module__}.{RunAborted.__qualname__}'
 
 
@@ -245,8 +246,14 @@ def _line_finder(origin: NanSource, summary: TraceSummary) -> list[Part]:
     name = shlex.quote(site.name)
     ops = site.traits.bound_to_pass             # its calls cannot be repeated, but its ops have lines
     options = '--ops' if ops else f"--break {name} --if 'has_inf_or_nan(out)'"
-    in_ipython = os.path.basename(summary.info.argv[0]) in _IPYTHON
-    stop = f'%%pyfunc {options}' if in_ipython else f'pyfuncdbg run {options} {shlex.join(summary.info.argv)}'
+    program = summary.info.argv[0]
+    if runs_cells(program):
+        stop = f'%%pyfunc {options}'
+    elif program in _NO_FILE:
+        stop = ('pyfuncdbg.record(PATH, ops=True)' if ops else
+                f"pyfuncdbg.break_at({site.name!r}, when='has_inf_or_nan(out)')") + ' in the program'
+    else:
+        stop = f'pyfuncdbg run {options} {shlex.join(summary.info.argv)}'
     if ops:
         return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ' records the ops in it', overflow='fold')]
     return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ', and at the stop: ',
