@@ -25,7 +25,7 @@ from pyfuncdbg.hosts.interception.traceback_frames import drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation_frames
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import node_context, plain_attrs
-from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCOPE, SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import returned_reader
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import (
     is_function,
@@ -48,8 +48,6 @@ _OBSERVED = '_pyfuncdbg_observed'
 REMARK = ('The program goes on with what this op gave. To replace a value, let a function of tf.py_function or '
           "tf.numpy_function give it: 'inject' works on what that returns.")
 """On a stop at an op: what is observed has run."""
-SCOPE = 'pyfuncdbg/'
-"""Prefix of our nodes' names."""
 
 
 class ObservedNodes:

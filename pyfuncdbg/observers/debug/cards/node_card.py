@@ -135,7 +135,7 @@ def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps
     attrs = dict(node.site.attrs) if node is not None else {}
     device = attrs.get('_device', '')
     return NodeCard(
-        name, 'node' if node is not None else 'constant' if graph.constant(name) is not None else 'feed',
+        name, _kind(graph, name),
         node.site if node is not None else None,
         {key: value for key, value in attrs.items() if key not in _SHOWN_ELSEWHERE},
         device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
@@ -191,12 +191,16 @@ def _made_by(call: CallRecord | None, name: str) -> tuple[NodeOutput, ...]:
                                          for slot, tensor in enumerate(call.outputs) if not tensor.absent)
 
 
+def _kind(graph: RecordedGraph, name: str) -> Sort:
+    return 'node' if name in graph.nodes else 'constant' if graph.constant(name) is not None else (
+        'feed' if graph.is_fed(name) else 'elsewhere')
+
+
 def _node_input(graph: RecordedGraph, values: NodeValues, use: TensorUse, call: CallRecord | None) -> NodeInput:
     """One input: as the node's newest call had it, for a variable's memory may hold something else for each who takes it."""
     node = graph.nodes.get(use.node)
     constant = graph.constants.get(use.tensor)
-    sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
-        'feed' if graph.is_fed(use.node) else 'elsewhere')
+    sort: Sort = 'constant' if node is None and constant is not None else _kind(graph, use.node)
     return NodeInput(use, sort, node.site.op_type if node is not None else '', None if constant else values.live(
                      use.tensor) or _had(call, use) or values.tensor(use.tensor), constant)
 

@@ -334,6 +334,9 @@ def plan_of(trace: Trace, run: int | None = None) -> PlanRecord:
         if found is None and not trace.count():
             raise CommandError('no graph ran in this trace, and no call was recorded: ', TypedCommand('info'),
                                ' tells what the program was')
+        if found is None and any(isinstance(site.attrs.get('graph'), str) for site in trace.sites()):
+            raise CommandError('the calls of this trace are of functions whose nodes were not recorded, which --ops does: ',
+                               TypedCommand('calls'), ' lists them, ', TypedCommand('ls'), ' the lines that made them')
         if found is None:
             raise CommandError('no graph ran in this trace, its calls are eager: ', TypedCommand('calls'), ' lists them, ',
                                TypedCommand('ls'), ' the lines that made them')

@@ -64,7 +64,7 @@ def _title(card: NodeCard) -> Text:
     style = 'bold' if card.newest is not None else 'bold blue'
     text = Text.assemble(('node ', style), label(card.name, style, limit=300), overflow='fold')
     if card.site is None:
-        return text.append(f'  {card.kind}', 'cyan')
+        return text.append(f'  {"from outside" if card.kind == "elsewhere" else card.kind}', 'cyan')
     text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
     if card.newest is None and card.site.attrs.get('_handle') is True:
         return text.append(f'  held by {one_line(card.site.host, 40)}: it has no calls', 'dim')
@@ -97,9 +97,11 @@ def _facts(card: NodeCard) -> Table:
         grid.add_row('device', label(card.device, limit=100))
     part = f'run #{card.run} {card.label}' if card.run else (
         f'{card.label}, {count(card.runs, "run")}' if card.label else _place_text(card))
-    if card.places > 1:
-        part += f'; {count(card.places - 1, "further site")} of that name'
-    grid.add_row('part of', label(part, limit=100))
+    if part:
+        place_row = label(part, limit=100)
+        if card.places > 1:
+            place_row.append(f'; {count(card.places - 1, "further site")} of that name')
+        grid.add_row('part of', place_row)
     if card.calls:
         mean = f', {seconds(card.total / card.calls)} each' if card.calls > 1 else ''
         took = f'{seconds(card.total)} in all{mean}' if card.total else 'running'
@@ -121,13 +123,17 @@ def _facts(card: NodeCard) -> Table:
 
 
 def _place_text(card: NodeCard) -> str:
-    """The place of a node that no run announced."""
+    """The place of a node that no run announced; '' where it is not known."""
     site = card.site
-    if site is not None and site.kind == 'gradient':
+    if site is None:
+        return ''
+    if site.kind == 'gradient':
         return 'a backward pass'
+    if card.called_in and isinstance(graph := site.attrs.get('graph'), str):
+        return f'function {graph}, called in {card.called_in}; its other nodes are recorded with --ops'
     if card.called_in:
         return f'no graph: called eagerly in {card.called_in}'
-    if site is not None and any((*site.inputs, *site.outputs)):
+    if any((*site.inputs, *site.outputs)):
         return 'a loop, branch or function inside of a run'
     return 'no graph: called eagerly'
 

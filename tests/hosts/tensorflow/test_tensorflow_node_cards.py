@@ -1,0 +1,61 @@
+"""`ni` and `graph` on functions of the real TensorFlow: whose nodes they are, and none of the nodes that watch them."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyfuncdbg
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+
+pytestmark = pytest.mark.tensorflow
+
+
+@pytest.fixture
+def step(tf: Any) -> Any:
+    """A function whose second Python function TensorFlow runs after the first."""
+    def norm(x: Any) -> Any:
+        return x / x.max()
+
+    def scale(x: Any) -> Any:
+        return x * 2
+
+    @tf.function
+    def step(x: Any) -> Any:
+        h = tf.add(x, 1., name='h')
+        first = tf.ensure_shape(tf.numpy_function(norm, [h], tf.float32, name='norm'), [3])
+        return tf.py_function(scale, [first], tf.float32, name='scale')
+    return step
+
+
+def shown(context: Context, line: str) -> str:
+    return ' '.join(execute(line, context).text(200).split())
+
+
+def test_nodes_that_were_not_recorded_are_said_to_be_of_their_function(tf: Any, step: Any, tmp_path: Path) -> None:
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 't.pfd'):
+        step(tf.ones(3))
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        context = Context(trace)
+        card, h = shown(context, 'ni norm'), shown(context, 'ni h')
+        assert 'part of function step, called in run #' in card and 'its other nodes are recorded with --ops' in card
+        assert 'then run scale (control)' in card and 'eager' not in card
+        assert h.startswith('node h from outside') and 'feed' not in h and 'eager' not in h and '-> norm' in h
+        with pytest.raises(CommandError, match='are of functions whose nodes were not recorded, which --ops does'):
+            execute('graph', context)
+
+
+def test_our_own_nodes_are_no_nodes_of_the_program(tf: Any, step: Any, tmp_path: Path) -> None:
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 't.pfd', ops=True):
+        assert np.array_equal(step(tf.ones(3)), [2, 2, 2])
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        context = Context(trace)
+        cards = {name: shown(context, f'ni {name}') for name in ('h', 'norm', 'scale')}
+        assert 'waits for' not in cards['norm'] and 'waits for norm (control)' in cards['scale']
+        assert 'part of step, 1 run' in cards['norm'] and 'h:0 AddV2 float32[3] = 2 2 2' in cards['norm']
+        lists = [shown(context, line) for line in ('graph', 'li scale --control', 'lo h --control', 'lt --json')]
+        assert not any('observer' in text for text in (*cards.values(), *lists))
