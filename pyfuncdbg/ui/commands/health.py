@@ -14,7 +14,7 @@ from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.profile import were_stepped
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.engine.lookup import find_call
+from pyfuncdbg.ui.commands.engine.lookup import find_bad_call, find_call
 from pyfuncdbg.ui.commands.report import LOOKING
 from pyfuncdbg.ui.views.numerics.health import health_view, line_view
 
@@ -30,7 +30,8 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
         if args.run is not None or args.call is not None:
             raise CommandError('--line repeats one call and takes no other filter')
         at = context.stop.call if context.stop is not None else None
-        return trace_lines(trace, find_call(trace, args.line, context.stop if at is not None and at.finished else None), at)
+        stop = context.stop if at is not None and at.finished else None
+        return trace_lines(trace, find_bad_call(trace, args.line, stop), at)
     asked_call = None if args.call is None else find_call(trace, args.call, context.stop)
     asked = None if asked_call is None else asked_call.number
     if args.run is not None and not any(run.id == args.run for run in trace.runs()):

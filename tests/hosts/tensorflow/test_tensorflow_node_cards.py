@@ -1,6 +1,9 @@
 """`ni` and `graph` on functions of the real TensorFlow: whose nodes they are, and none of the nodes that watch them."""
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +62,24 @@ def test_our_own_nodes_are_no_nodes_of_the_program(tf: Any, step: Any, tmp_path:
         assert 'part of step, 1 run' in cards['norm'] and 'h:0 AddV2 float32[3] = 2 2 2' in cards['norm']
         lists = [shown(context, line) for line in ('graph', 'li scale --control', 'lo h --control', 'lt --json')]
         assert not any('observer' in text for text in (*cards.values(), *lists))
+
+
+def test_an_element_that_tensorflow_does_not_tell_is_said_to_be_unknown(tf: Any, tmp_path: Path) -> None:
+    """A condition on it was never true before, without a word."""
+    program = tmp_path / 'program.py'
+    program.write_text('''
+import numpy as np, tensorflow as tf
+def load(i):
+    return np.full(3, i, np.float32)
+data = tf.data.Dataset.range(4).map(lambda i: tf.numpy_function(load, [i], tf.float32, name='load'))
+print([float(x[0]) for x in data])
+''')
+    environment = os.environ | {'PYTHONPATH': os.pathsep.join(sys.path), 'COLUMNS': '160', 'TF_CPP_MIN_LOG_LEVEL': '3'}
+    command = [sys.executable, '-m', 'pyfuncdbg', 'run', '--break', 'load if element == 2', 'program.py']
+    done = subprocess.run(command, input='ni load\nc\n', capture_output=True, text=True, cwd=tmp_path, env=environment,
+                          timeout=100)
+    assert done.returncode == 0 and '[0.0, 1.0, 2.0, 3.0]' in done.stdout
+    told = ' '.join(done.stderr.split())
+    assert told.count('STOPPED') == 1
+    assert "NameError: 'element' is not known: tensorflow does not tell which element a call works on" in told
+    assert 'program.py:5 in <lambda>' in told

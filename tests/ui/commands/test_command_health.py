@@ -369,6 +369,19 @@ def test_line_names_line_and_variable(recorded, function, text, variable, index)
     assert 'was made again on its recorded inputs' in shown and f'test_command_health.py:{first.line}' in shown
 
 
+def test_of_a_name_the_first_call_that_met_nan_is_made_again(recorded):
+    """Not the newest, which found nothing."""
+    def program():
+        for value in (0.0, 5.0, 5.0, 0.0):
+            tf.numpy_function(chosen, [np.array([value, 0.0], np.float32)], tf.float32, name='f')
+    context = recorded(program)
+    bad = [call.number for call in context.trace.calls(site='f') if call.outputs[0].stats.bad]
+    assert len(bad) == 2
+    shown = execute('health --line f', context).text(160)
+    assert f'Call #{bad[0]} f[1] was made again' in shown and '# no floating-point' in shown
+    assert 'f[3] was made again' in execute('health --line f[3]', context).text(160)
+
+
 def test_operands_are_as_before_the_statement(recorded):
     def program():
         tf.numpy_function(masked_by_index, [np.array([1.0, 5.0], np.float32)], tf.float32, name='f')

@@ -86,7 +86,8 @@ def creation_frames(op: Any) -> tuple[Frame, ...]:
     stacks = _graphs.get(op.graph)
     if stacks is None or op.name not in stacks.nodes:
         return ()
-    frames = [Frame(frame.filename, frame.lineno, frame.name) for frame in op.traceback or ()]
+    # A lambda that TensorFlow has converted is nameless there.
+    frames = [Frame(frame.filename, frame.lineno, frame.name or '<lambda>') for frame in op.traceback or ()]
     return tuple(frame for frame in frames if not is_machinery(frame.filename))[-_DEEPEST:]
 
 

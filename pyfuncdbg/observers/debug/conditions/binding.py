@@ -11,6 +11,7 @@ import numpy as np
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import Call, CallSite, Run
+from pyfuncdbg.hooks.graph_context import DATASET
 from pyfuncdbg.observers.debug.conditions.compiled_expression import (
     KNOWN,
     OF_CALL,
@@ -158,7 +159,7 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
     """
     scope: dict[str, Any] = {'f': evaluation.function, 'read': array_reader(site), 'stands_for': output_value,
                              'Tensors': CallTensors,
-                             'memory': memory, 'ready': READY, 'variables': _variables(site),
+                             'memory': memory, 'ready': READY, 'variables': _variables(site), 'element': _element(site),
                              'module': getattr(getattr(site.function, '__func__', site.function), '__globals__', {})}
     sources = {'out': _OUT, 'inputs': '(*map(read, call.inputs),)', 'call': 'call', '_ordinal': 'call.ordinal',
                'error': 'error', '_variables': 'variables(call)', '_module': 'module',
@@ -169,7 +170,7 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
     for number, name in enumerate(evaluation.names):
         source = sources.get(name)
         if source is None and name in UNLESS_PARAMETER and name not in (parameter_names(site.function) or ()):
-            source = times.get(name, f'call.run.{name}')
+            source = times.get(name, 'element(call)')
         if source is None:
             scope[f'get{number}'] = parameter_getter(site, name) or _enclosing(site, name)
             source = f'get{number}(call)'
@@ -180,6 +181,20 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
         arguments.append(source)
     made: True_ = eval(f'lambda call, outputs, error: f({", ".join(arguments)})', scope)
     return made
+
+
+def _is_of_dataset(site: CallSite) -> bool:
+    return str(site.attrs.get('graph', '')).startswith(DATASET)
+
+
+def _element(site: CallSite) -> Get:
+    """The index of the dataset's element that a call works on; None where it works on none."""
+    def unknown(call: Call) -> Any:
+        if call.run.element is None:
+            raise NameError(f"'element' is not known: {site.host.name} does not tell which element a call works on",
+                            name='element')
+        return call.run.element
+    return unknown if _is_of_dataset(site) else lambda call: call.run.element
 
 
 def _variables(site: CallSite) -> Callable[[Call], dict[str, Any]]:
@@ -207,7 +222,7 @@ def value_function(expression: CompiledExpression, site: CallSite) -> OfValues |
             if index is not None:
                 source = f'inputs[{index}] if type(inputs[{index}]) in ready else read(inputs[{index}])'
             elif name in UNLESS_PARAMETER and name not in (parameter_names(site.function) or ()):
-                if name in TIMES:
+                if name in TIMES or _is_of_dataset(site):
                     return None
                 source = f'run.{name}'
             else:

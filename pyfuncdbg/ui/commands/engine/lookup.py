@@ -79,6 +79,15 @@ def find_call(trace: Trace, text: str, stop: Stop | None = None) -> CallRecord:
     return trace.call(name)
 
 
+def find_bad_call(trace: Trace, text: str, stop: Stop | None = None) -> CallRecord:
+    """As `find_call`; of a node whose call is not the one at the stop, the first call that met NaN or Inf, if one did."""
+    call, at = find_call(trace, text, stop), call_at(trace, stop)
+    if _NUMBERED.fullmatch(text.strip()) or (at is not None and at.number == call.number):
+        return call
+    bad = trace.calls(site=glob.escape(call.site.name), process=call.process, bad=True, limit=RECENT)
+    return next((one for one in bad if one.site.id == call.site.id), call)
+
+
 def _newest(trace: Trace, name: str, run: int | None = None, stop: Stop | None = None) -> list[CallRecord]:
     """The newest calls of a node, that of a stop first; where no node has that name, of the function or the op type."""
     calls = trace.calls(site=glob.escape(name), run=run, newest_first=True, limit=RECENT)

@@ -98,7 +98,7 @@ def _facts(card: NodeCard) -> Table:
     part = f'run #{card.run} {card.label}' if card.run else (
         f'{card.label}, {count(card.runs, "run")}' if card.label else _place_text(card))
     if part:
-        place_row = label(part, limit=100)
+        place_row = label(part, limit=160)
         if card.places > 1:
             place_row.append(f'; {count(card.places - 1, "further site")} of that name')
         grid.add_row('part of', place_row)
