@@ -80,7 +80,14 @@ def find_call(trace: Trace, text: str, stop: Stop | None = None) -> CallRecord:
 
 
 def find_bad_call(trace: Trace, text: str, stop: Stop | None = None) -> CallRecord:
-    """As `find_call`; of a node whose call is not the one at the stop, the first call that met NaN or Inf, if one did."""
+    """Find a call as `find_call` does; of a node whose call is not the one at the stop, the first that met NaN or Inf.
+
+    Args:
+        trace, text, stop: As there.
+
+    Returns:
+        The call; of a node none of whose calls did, what `find_call` gives.
+    """
     call, at = find_call(trace, text, stop), call_at(trace, stop)
     if _NUMBERED.fullmatch(text.strip()) or (at is not None and at.number == call.number):
         return call

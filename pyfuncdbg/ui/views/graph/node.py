@@ -95,13 +95,8 @@ def _facts(card: NodeCard) -> Table:
         grid.add_row('kind', host.append(f', process {site.process}' if site.process != 1 else ''))
     if card.device:
         grid.add_row('device', label(card.device, limit=100))
-    part = f'run #{card.run} {card.label}' if card.run else (
-        f'{card.label}, {count(card.runs, "run")}' if card.label else _place_text(card))
-    if part:
-        place_row = label(part, limit=160)
-        if card.places > 1:
-            place_row.append(f'; {count(card.places - 1, "further site")} of that name')
-        grid.add_row('part of', place_row)
+    if part := _part_text(card):
+        grid.add_row('part of', part)
     if card.calls:
         mean = f', {seconds(card.total / card.calls)} each' if card.calls > 1 else ''
         took = f'{seconds(card.total)} in all{mean}' if card.total else 'running'
@@ -120,6 +115,16 @@ def _facts(card: NodeCard) -> Table:
     if card.constant is not None:
         grid.add_row('value', glimpse_of_constant(card.constant))
     return grid
+
+
+def _part_text(card: NodeCard) -> Text:
+    """What a node is part of; empty where that is not known."""
+    part = f'run #{card.run} {card.label}' if card.run else (
+        f'{card.label}, {count(card.runs, "run")}' if card.label else _place_text(card))
+    text = label(part, limit=160)
+    if part and card.places > 1:
+        text.append(f'; {count(card.places - 1, "further site")} of that name')
+    return text
 
 
 def _place_text(card: NodeCard) -> str:
