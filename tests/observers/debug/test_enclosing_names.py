@@ -78,6 +78,7 @@ def stops_of(function, condition, calls=6):
     (functools.partial(make(2)), 'x == k', [2]),
     (functools.partial(Layer().call), 'self.calls == x', [0, 1, 2, 3, 4, 5]),
     (counted(make(1)), 'x == k', [1]),
+    (functools.lru_cache(make(1)), 'x == k', [1]),
     (lambda x: x, 'changed(STEP // 2)', [2, 4]),
     (lambda x: x, 'history.max(STEP) == 2', [3]),
 ])

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from plain_sites import wrapped_site
 
+import pyfuncdbg
+from pyfuncdbg import tf
 from pyfuncdbg.cli import main
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
@@ -72,6 +74,15 @@ def test_an_input_of_a_method_has_the_name_that_the_method_gives_it(condition: s
             assert [found.ordinal for found in trace.calls(site='between')] == kept
 
 
+def test_calls_of_one_element_of_a_dataset(tmp_path: Path) -> None:
+    with pyfuncdbg.record(tmp_path / 'o.pfd'):
+        data = tf.data.Dataset.range(4).map(lambda i: tf.numpy_function(lambda i: i * 10, [i], tf.int64))
+        assert [int(value) for value in data] == [0, 10, 20, 30]
+    assert main(['trim', str(tmp_path / 'o.pfd'), '-o', str(tmp_path / 't.pfd'), '--if', '1 < element < 3']) == 0
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert [call.outputs[0].to_numpy()[()] for call in trace.calls()] == [20]
+
+
 def test_a_range_of_numbers(original: Path, tmp_path: Path) -> None:
     with Trace.open(original) as trace:
         numbers = first(trace)
@@ -82,7 +93,9 @@ def test_a_range_of_numbers(original: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(('options', 'said'), [
-    ('', 'what is to be kept?'), ('--if x[0]>100', 'no call of'), ('--run x', "--run 'x' is not an integer"),
+    ('--site nothing --if x[0]>1', 'no call of'), ('', 'what is to be kept?'),
+    ('--if element==1', 'of none of these calls is the element of a dataset known'),
+    ('--if x[0]>100', 'no call of'), ('--run x', "--run 'x' is not an integer"),
     ('--around x --bad', "--around 'x' is not an integer"), ('--if history[-1].out', 'look back'), ('nothing[3]', 'nothing'),
     ('--if has_nan(', 'bad condition'), ('--if out.foo', 'AttributeError'),
     ('--if xx[0]>1', "are x, and a trace keeps no other variables. Did you mean 'x'?"),

@@ -74,16 +74,16 @@ def _underlying(function: Any) -> tuple[FunctionType | None, dict[str, Any]]:
             function = function.func
         elif isinstance(function, MethodType):
             bound, function = [function.__self__], function.__func__
-        elif not isinstance(function, FunctionType):
+        elif callable(wrapped := getattr(function, '__dict__', {}).get('__wrapped__')):
+            function = wrapped                  # by functools.wraps, or in a cache
+        elif isinstance(function, FunctionType):
+            code = function.__code__
+            return function, dict(zip(code.co_varnames[:code.co_argcount], bound, strict=False))
+        else:
             method = type(function).__call__ if callable(function) else None
             if not isinstance(method, FunctionType):
                 break
             bound, function = [function], method
-        elif callable(wrapped := vars(function).get('__wrapped__')):
-            function = wrapped                  # by functools.wraps
-        else:
-            code = function.__code__
-            return function, dict(zip(code.co_varnames[:code.co_argcount], bound, strict=False))
     return None, {}
 
 
