@@ -197,8 +197,9 @@ def test_what_a_command_prints_comes_back_and_the_program_prints_none_of_it(tmp_
 
 def test_what_a_command_prints_is_in_json_and_in_the_log_of_a_breakpoint(tmp_path: Path) -> None:
     with Program(tmp_path, source=PRINTS) as program:
-        said = piped(program, 'break function:norm --once\ncommands 1\nprint("BY THE BREAKPOINT")\nend\ncont\n'
-                              'print("TYPED")\nprint("x" * 3_000_000)\n', '--json')
+        # It stops at nothing before it has its commands, for the program runs meanwhile.
+        said = piped(program, 'break function:norm if x.size < 0 --once\ncommands 1\nprint("BY THE BREAKPOINT")\nend\n'
+                              'condition 1\ncont\nprint("TYPED")\nprint("x" * 3_000_000)\n', '--json')
         messages = [json.loads(line) for line in said.stdout.splitlines()]
         assert any(message.get('event') == 'log' and message['text'] == 'BY THE BREAKPOINT' for message in messages)
         printed = {message['line']: message['printed'] for message in messages if 'line' in message}
