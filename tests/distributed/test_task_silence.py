@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_task_loss import FIRST, SECOND, Running, v1, waiting
 
 import pyfuncdbg
 import pyfuncdbg.tf as tf
 from pyfuncdbg.distributed.liveness import SETTING, silence
 from pyfuncdbg.observers.record.trace import Trace
-from tests.distributed.test_task_loss import FIRST, SECOND, Running, v1, waiting
 
 # The folder of these tests would do as `distributed` itself.
 pytest.importorskip('distributed.client', reason="needs distributed: pip install '.[test]'")
