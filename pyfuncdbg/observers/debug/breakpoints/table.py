@@ -257,10 +257,10 @@ class Breakpoints:
             return LineCondition(when if isinstance(when, str) else condition(when))
         predicate = condition(when)
         functions = self._functions(where)
-        if not functions or any(_fits(predicate, parameters, enclosing) for site in functions.values()
-                                for parameters, enclosing in ((site.parameters, site.enclosing), *(
-                                    (parameter_names(function), enclosing_names(function))
-                                    for function in current_functions(site.function)))):
+        scopes = [(site.parameters, site.enclosing) for site in functions.values()]
+        scopes += [(parameter_names(function), enclosing_names(function)) for site in functions.values()
+                   for function in current_functions(site.function)]
+        if not functions or any(_fits(predicate, *scope) for scope in scopes):
             return predicate
         *_, newest = functions.values()
         try:
