@@ -94,7 +94,7 @@ class TensorRecord:
         level: What was kept.
         stats: Summary; None at level 'none' (or for types that have none).
         key: Where the bytes are; None if not kept.
-        changed: For an input: its bytes differed after the call: the function wrote to it.
+        changed: For an input: its bytes differed after the call: the function wrote to it, or another thread did.
         note: Why it was not kept in full ('over budget', '64 KB limit', ...), else ''; `ABSENT` if it is no tensor at all.
         elements: Those that a view draws, or why there are none; None if they were not loaded.
     """

@@ -54,7 +54,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--failed', action='store_true', help='calls that raised')
     parser.add_argument('--bad', action='store_true', help='calls with NaN or infinity in inputs or outputs')
     parser.add_argument('--printed', action='store_true', help='calls that printed, warned or logged')
-    parser.add_argument('--changed', action='store_true', help='calls whose function wrote to an input')
+    parser.add_argument('--changed', action='store_true', help='calls during which an input changed')
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
     parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='time',
                         help=', '.join(SORTS) + '; duration: the longest first')

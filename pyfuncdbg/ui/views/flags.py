@@ -1,4 +1,4 @@
-"""Flags of a tensor in words: 'NaN 4', '50% zero', 'const', 'changed by the function'."""
+"""Flags of a tensor in words: 'NaN 4', '50% zero', 'const', 'changed during the call'."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ def flags(tensor: TensorRecord) -> tuple[Flag, ...]:
     """The remarks on one tensor, most serious first."""
     all_flags = _of_stats(tensor.stats, of_magnitudes(tensor)) if tensor.stats is not None else []
     if tensor.changed:
-        all_flags.append(Flag('changed by the function'))
+        all_flags.append(Flag('changed during the call'))
     if tensor.unknown:
         all_flags.append(Flag(visible(tensor.note)))
     elif tensor.level == 'none' or (tensor.level == 'stats' and tensor.note):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -390,6 +391,39 @@ def test_writing_to_an_argument_matters_where_the_memory_is_shared(bench: Bench,
     bench.call(site, np.zeros(3, np.float32))
     found = bench.findings()
     assert [(one.kind, one.fix) for one in found] == [('write', 'values = values.copy()')] * told
+
+
+@pytest.mark.parametrize(('writes_alone', 'told'), [
+    (True, [('writer', 'The function writes to its argument')]),
+    (False, [('reader', "The function's argument 'x' is written to in 1 of 1 calls, by itself or by writer meanwhile"),
+             ('writer', "The function's argument 'x' is written to in 1 of 1 calls, by itself or by reader meanwhile")])])
+def test_who_writes_to_an_argument_that_two_functions_have_at_once(bench: Bench, writes_alone: bool,
+                                                                   told: list[tuple[str, str]]) -> None:
+    reading, wrote = threading.Event(), threading.Event()
+
+    def reader(x: Any) -> Any:
+        reading.set()
+        assert wrote.wait(60)
+        return x[:1]
+
+    def writer(x: Any) -> Any:
+        x += 1
+        wrote.set()
+        reads.join(60)                          # it ends first
+        return x * 2
+
+    shared = np.zeros(3, np.float32)
+    sites = [bench.site(function, line, name=function.__name__) for function, line in ((reader, 6), (writer, 4))]
+    reads = threading.Thread(target=bench.call, args=(sites[0], shared))
+    reads.start()
+    assert reading.wait(60)
+    bench.call(sites[1], shared)
+    reads.join()
+    if writes_alone:
+        bench.call(sites[1], shared)
+    found = sorted((one.site, one.what) for one in bench.findings() if one.kind == 'write')
+    assert len(found) == len(told) and all(
+        site == name and what.startswith(start) for (site, what), (name, start) in zip(found, told, strict=True))
 
 
 SECOND = 10**9

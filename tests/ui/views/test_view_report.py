@@ -97,9 +97,9 @@ def test_inputs_that_a_function_wrote_to(draw):
     call = sample().call(1)
     wrote = replace(call, inputs=(replace(call.inputs[0], changed=True), *call.inputs[1:]))
     text = reported(draw, trace_with(wrote, replace(wrote, number='7'), sample().call(2)))
-    assert 'norm wrote to an input in 2 calls' in lines_of(text)
-    assert 'pyfuncdbg show sample.pfd calls --changed  the 2 calls that wrote to an input' in lines_of(text)
-    assert 'wrote to an input' not in reported(draw, sample())
+    assert 'norm has an input that changed during 2 calls' in lines_of(text)
+    assert 'pyfuncdbg show sample.pfd calls --changed  the 2 calls whose inputs changed' in lines_of(text)
+    assert 'changed' not in reported(draw, sample())
 
 
 def test_at_40_columns_no_word_is_broken_and_no_command(draw):

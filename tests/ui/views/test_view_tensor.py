@@ -49,7 +49,7 @@ def test_no_tensor_is_called_none(draw):
 
 
 def test_flags_of_the_record():
-    assert words([1.0, 2.0], changed=True) == ['changed by the function']
+    assert words([1.0, 2.0], changed=True) == ['changed during the call']
     assert words([1.0, 2.0], level='stats', note='64 KB limit') == ['stats only: 64 KB limit']
     assert words([1.0, 2.0], level='none', note='over budget', stats=None) == ['nothing kept: over budget']
     assert flags(tensor('t', np.array([np.nan, 1])))[0] == Flag('NaN 1', bad=True)

@@ -12,9 +12,17 @@ from pyfuncdbg.observers.debug.comparison.value_difference import Tolerance, Val
 from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult
 from pyfuncdbg.observers.debug.replay import state_values
 from pyfuncdbg.observers.debug.replay.audit_finding import AuditFinding, Label
+from pyfuncdbg.observers.debug.replay.concurrent_writes import concurrent_write_remarks
 from pyfuncdbg.observers.debug.replay.execution_observer import ExecutionObserver
 from pyfuncdbg.observers.debug.replay.replay import LoadHost, Replayer
-from pyfuncdbg.observers.debug.replay.replay_verdict import error_text, judge, without_addresses
+from pyfuncdbg.observers.debug.replay.replay_verdict import (
+    DIFFERS,
+    NOT_KNOWN,
+    RAISES,
+    error_text,
+    judge,
+    without_addresses,
+)
 from pyfuncdbg.observers.debug.replay.state_values import StatePlace, value_sides
 from pyfuncdbg.observers.debug.replay.ticking_clock import EARLY, LATE
 from pyfuncdbg.observers.record.index.state_records import CallState
@@ -237,17 +245,20 @@ class CallAudit:
 
     def _of_recording(self, first: RepeatedResult, drew: bool) -> Iterator[AuditFinding]:
         judgement = judge(self._call, first, drew and self._state.generators is None)
-        if judgement.verdict == 'raises otherwise':
+        if judgement.verdict in (DIFFERS, RAISES):
+            for remark in concurrent_write_remarks(self._trace, self._call):
+                self._remark(remark)
+        if judgement.verdict == RAISES:
             recorded = self._call.error
             before = f'{recorded.type.rpartition(".")[2]}: {recorded.message}' if recorded is not None else 'no exception'
             yield self._finding('differs from the recording', 'the exception',
                                 f'recorded {before[:_LONGEST]}; now {judgement.raised[:_LONGEST] or "no exception"}')
-        elif judgement.verdict == 'differs':
+        elif judgement.verdict == DIFFERS:
             texts = [f'{one.kind} {" | ".join(one.texts)}' if one.value is None else difference_text(one.value)
                      for one in judgement.tensors]
             slot = judgement.tensors[0].slot if judgement.tensors else 0
             yield self._finding('differs from the recording', f'output {slot}', texts[0] if texts else 'number of outputs')
-        elif judgement.verdict == 'not known':
+        elif judgement.verdict == NOT_KNOWN:
             self._remark('outputs were not kept: not compared with the recording')
 
 

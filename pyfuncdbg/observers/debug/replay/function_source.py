@@ -1,4 +1,4 @@
-"""The present source of a recorded function, to compare with that in the trace."""
+"""The source of a recorded function: that in the trace, and the present one to compare with it."""
 from __future__ import annotations
 
 import inspect
@@ -8,7 +8,9 @@ from typing import Any
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.replay.named_objects import object_named
 from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
+from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.snapshots import value_encoding as tags
+from pyfuncdbg.observers.record.trace import Trace
 
 
 def current_source(code: ProgramCode, encoded: Any) -> str:
@@ -47,3 +49,24 @@ def _code_of(code: ProgramCode, encoded: Any) -> CodeType | None:
     except (CommandError, TypeError, IndexError):
         return None
     return None
+
+
+def recorded_source(trace: Trace, call: CallRecord) -> dict[str, str]:
+    """The source that the trace holds of a function's file.
+
+    Args:
+        trace: The trace.
+        call: A call of the function.
+
+    Returns:
+        By the name of the file: its lines where they were, else empty ones; {} if it holds none.
+    """
+    filename = call.site.filename
+    text = trace.source(filename)
+    lines = dict(text.lines)
+    for offset, line in enumerate(call.site.source.splitlines()):
+        lines.setdefault(call.site.line + offset, line)
+    if not lines:
+        return {}
+    whole = [lines.get(number, '') for number in range(1, max(lines) + 1)]
+    return {filename: '\n'.join(whole) + '\n'}

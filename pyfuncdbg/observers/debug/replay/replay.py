@@ -34,12 +34,22 @@ from pyfuncdbg.observers.debug.gradients.call_again import (
 )
 from pyfuncdbg.observers.debug.gradients.gradient_check import forward_call
 from pyfuncdbg.observers.debug.replay.changed_inputs import change_inputs
-from pyfuncdbg.observers.debug.replay.function_source import current_source
+from pyfuncdbg.observers.debug.replay.concurrent_writes import concurrent_write_remarks
+from pyfuncdbg.observers.debug.replay.function_source import current_source, recorded_source
 from pyfuncdbg.observers.debug.replay.named_code import NamedCode, describe_replay, named_code
 from pyfuncdbg.observers.debug.replay.program_code import ProgramCode
 from pyfuncdbg.observers.debug.replay.program_modules import ProgramModules
 from pyfuncdbg.observers.debug.replay.recorded_values import MISSING, ValueMaker
-from pyfuncdbg.observers.debug.replay.replay_verdict import Replay, ReplayedCall, array_record, judge, verdict_of
+from pyfuncdbg.observers.debug.replay.replay_verdict import (
+    DIFFERS,
+    RAISES,
+    Replay,
+    ReplayedCall,
+    Verdict,
+    array_record,
+    judge,
+    verdict_of,
+)
 from pyfuncdbg.observers.debug.replay.state_in_force import StateInForce
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, repeat_obstacle
 from pyfuncdbg.observers.record import live_sites
@@ -100,7 +110,7 @@ class Replayer:
         self._site_of(len)                      # refuses an op that calls no function
         script = next(iter(trace.info().argv), '') or self._forward.site.filename
         self.modules = ProgramModules(self._state.folder, script, _live_code(trace, self._forward),
-                                      _stored_sources(trace, self._forward) if trust else None)
+                                      recorded_source(trace, self._forward) if trust else None)
         self._code = ProgramCode(self.modules)
         self.maker = ValueMaker(self._code, self._host.make_tensor)
         if self._state.function is None:
@@ -201,9 +211,9 @@ class Replayer:
             names = [tensor.name for tensor in (*self._forward.inputs, *self.call.inputs)]
             inputs = tuple([array_record(name, array) for name, array in zip(names, arrays, strict=False)
                             if array is not None])
-        function, files = self._forward.site.function, tuple(self.modules.files)
-        return Replay(self.call, function, files, verdict_of(executions), executions, change, changed, inputs,
-                      self._source_difference(), self.remarks(), results[0][0].error)
+        function, files, verdict = self._forward.site.function, tuple(self.modules.files), verdict_of(executions)
+        return Replay(self.call, function, files, verdict, executions, change, changed, inputs,
+                      self._source_difference(), self._remarks_on(verdict), results[0][0].error)
 
     def observe(self, observer: ReplayObserver) -> RepeatedResult:
         """Execute the function once under observation.
@@ -288,7 +298,7 @@ class Replayer:
         self._explain(error)
         execution = self._judged(RepeatedResult(outputs, error, (), ()), drew)
         return Replay(self.call, self._forward.site.function, tuple(self.modules.files), execution.verdict, (execution,),
-                      source=self._source_difference(), remarks=self.remarks(), error=error)
+                      source=self._source_difference(), remarks=self._remarks_on(execution.verdict), error=error)
 
     def _explain(self, error: BaseException | None) -> None:
         """Refuse a result that only comes of what the trace does not hold."""
@@ -317,6 +327,9 @@ class Replayer:
         stale = [f'{name} is as it was at an earlier call: it is too large to be kept at each'
                  for name in self._state.unwatched]
         return tuple(dict.fromkeys([*self._in_force.remarks, *stale, *self._version_remarks()]))
+
+    def _remarks_on(self, verdict: Verdict) -> tuple[str, ...]:
+        return self.remarks() + (concurrent_write_remarks(self.trace, self._forward) if verdict in (DIFFERS, RAISES) else ())
 
     def _version_remarks(self) -> list[str]:
         """Versions that differ from those of the recording, which explain last bits."""
@@ -371,19 +384,6 @@ def _live_code(trace: Trace, call: CallRecord) -> CodeType | None:
     site = live_sites.find(call.site.id)
     code = getattr(site.function, '__code__', None) if site is not None else None
     return original_code(code) if isinstance(code, CodeType) else None
-
-
-def _stored_sources(trace: Trace, call: CallRecord) -> dict[str, str]:
-    """The source that the trace holds of the function's file: its lines where they were, else empty ones."""
-    filename = call.site.filename
-    text = trace.source(filename)
-    lines = dict(text.lines)
-    for offset, line in enumerate(call.site.source.splitlines()):
-        lines.setdefault(call.site.line + offset, line)
-    if not lines:
-        return {}
-    whole = [lines.get(number, '') for number in range(1, max(lines) + 1)]
-    return {filename: '\n'.join(whole) + '\n'}
 
 
 def _stripped(source: str) -> list[str]:

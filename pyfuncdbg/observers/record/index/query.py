@@ -50,8 +50,8 @@ class CallFilter:
         kind: 'python', 'op', 'gradient', or 'run': runs are calls only if asked for.
         site: Glob on node name, op type or function name.
         run, process, processes: Of this run, of this process, of one of these.
-        failed, bad, printed, changed: Raised or not; has a NaN or infinity or not; said something or not; wrote to an input
-            or not.
+        failed, bad, printed, changed: Raised or not; has a NaN or infinity or not; said something or not; an input
+            changed during it or not.
 
     Raises:
         CommandError: There is no such kind of call.

@@ -31,7 +31,7 @@ class SiteUse:
         total: Seconds that the finished ones took.
         bad: How many met NaN or infinity.
         retries: How many were executed once more by `retry`; the program has not called those.
-        changed: How many wrote to one of their inputs, as far as the trace tells.
+        changed: During how many an input changed, as far as the trace tells.
         unfinished_starts: Seconds at which those that have not finished began, added up.
     """
 
@@ -133,7 +133,7 @@ def site_time(reading: DecodedLog, key: int, run: int | None = None) -> SiteTime
 
 class _Sums(NamedTuple):
     """Totals of one site. Numbers of calls, of those that raised, that ended; nanoseconds together and of the longest; the
-    newest; bad; retries; that wrote to an input; starts of those that have not finished, added up."""
+    newest; bad; retries; with an input that changed; starts of those that have not finished, added up."""
 
     key: int
     calls: int

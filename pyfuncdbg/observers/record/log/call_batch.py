@@ -18,7 +18,7 @@ from pyfuncdbg.observers.record.log.value_columns import ValueColumns
 from pyfuncdbg.observers.record.snapshots.call_state import NO_STATE, StateNumbers
 
 FAILED, BAD, PRINTED, RETRY, CHANGED = 1, 2, 4, 8, 16
-"""Bits of the column `flags`, part of the trace format. `CHANGED` is that of a call whose function wrote to an input."""
+"""Bits of the column `flags`, part of the trace format. `CHANGED` is that of a call during which an input changed."""
 
 
 COLUMNS = ('id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'forward', 'parent')

@@ -57,8 +57,8 @@ def report(summary: TraceSummary) -> Page:
         parts += _clean(summary)
     if summary.sites:
         parts.append(lambda options: _sites(summary.sites, options))
-    parts += [Text.assemble(label(use.site.name, 'yellow', 40), (f' wrote to an input in {count(use.changed, "call")}',
-                                                                 'yellow'), overflow='fold')
+    parts += [Text.assemble(label(use.site.name, 'yellow', 40),
+                            (f' has an input that changed during {count(use.changed, "call")}', 'yellow'), overflow='fold')
               for use in summary.sites[:SITES] if use.changed]
     parts += _lost(summary)
     parts.append(next_commands(summary))
@@ -145,7 +145,7 @@ def _suggestions(summary: TraceSummary) -> list[tuple[str, str]]:
             rows.append(('calls --failed', f'{_those(summary.failed)} that raised'))
     changed = sum(use.changed for use in summary.sites)
     if changed:
-        rows.append(('calls --changed', f'{_those(changed)} that wrote to an input'))
+        rows.append(('calls --changed', f'{_those(changed)} whose inputs changed'))
     if not rows and not summary.calls.get('python'):
         return [('info', 'what the trace holds')]
     return rows or [('calls', _those(summary.calls['python'])), ('lt', 'every tensor')]

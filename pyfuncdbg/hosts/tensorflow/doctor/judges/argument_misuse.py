@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
-from pyfuncdbg.hooks.diagnosis import Evidence, Finding, Place, Spot
+from pyfuncdbg.hooks.diagnosis import CallView, Evidence, Finding, Place, Spot
 from pyfuncdbg.hooks.syntax_tree import tree_of
 
 _RAISED = re.compile(
@@ -181,19 +182,59 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def find_argument_writes(evidence: Evidence) -> Iterator[Finding]:
-    """One finding for each parameter whose bytes had changed after the call."""
-    for spot in evidence.spots:
-        if spot.site.host != 'tensorflow' or spot.site.attrs.get('graph') is None:
-            continue                            # eager calls and our own runtime pass copies
-        for slot in range(max([len(call.inputs) for call in spot.calls], default=0)):
-            writing_calls = [call for call in spot.calls if len(call.inputs) > slot and call.inputs[slot].changed]
-            if not writing_calls:
-                continue
-            name = parameter(spot.site.source, slot)
-            what = (f'The function writes to its argument {name!r} in {len(writing_calls):,} of {len(spot.calls):,} calls: '
-                    f'in a graph that is the memory of the tensor itself: a tensor, variable or fed array of the caller '
-                    f'changes')
-            yield Finding('write', spot.name, spot.place, what,
-                          {'calls that wrote': len(writing_calls), 'calls seen': len(spot.calls),
-                           'argument bytes': writing_calls[-1].inputs[slot].nbytes}, f'{name} = {name}.copy()',
-                          'as the first line of the function', tuple(call.number for call in writing_calls[:3]))
+    """One finding for each parameter whose bytes had changed after the call, and not only while another's had, too.
+
+    Functions of one run get the same memory, at once on several threads: what one writes changes the arguments of all.
+    """
+    spots = [spot for spot in evidence.spots if _shares_memory(spot)]
+    changes = [_Change(spot, slot, call) for spot in spots for call in spot.calls
+               for slot, tensor in enumerate(call.inputs) if tensor.changed]
+    _note_concurrent(changes)
+    sure = {id(change.spot) for change in changes if not change.beside}
+    for spot in spots:
+        for slot in range(_width(spot)):
+            own = [change for change in changes if change.spot is spot and change.slot == slot]
+            suspects = {id(other): other for change in own for other in change.beside}
+            if alone := [change.call for change in own if not change.beside]:
+                yield _write_finding(spot, slot, alone)
+            elif own and not sure.intersection(suspects):
+                names = ' or '.join(dict.fromkeys(other.name for other in suspects.values()))
+                yield _write_finding(spot, slot, [change.call for change in own], f', by itself or by {names} meanwhile')
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """An argument that had changed after a call; `beside`, other functions with one whose calls were under way at once."""
+
+    spot: Spot
+    slot: int
+    call: CallView
+    beside: list[Spot] = field(default_factory=list)
+
+
+def _note_concurrent(changes: Sequence[_Change]) -> None:
+    under_way: list[_Change] = []
+    for change in sorted(changes, key=lambda each: each.call.started):
+        under_way = [other for other in under_way if other.call.duration is None or
+                     other.call.started + other.call.duration >= change.call.started]
+        for other in under_way:
+            if other.spot is not change.spot:
+                change.beside.append(other.spot)
+                other.beside.append(change.spot)
+        under_way.append(change)
+
+
+def _shares_memory(spot: Spot) -> bool:
+    """Whether its arguments are the memory of tensors: eager calls and our own runtime pass copies."""
+    return spot.site.host == 'tensorflow' and spot.site.attrs.get('graph') is not None
+
+
+def _write_finding(spot: Spot, slot: int, calls: Sequence[CallView], doubt: str = '') -> Finding:
+    name = parameter(spot.site.source, slot)
+    writes = f"The function's argument {name!r} is written to" if doubt else f'The function writes to its argument {name!r}'
+    what = (f'{writes} in {len(calls):,} of {len(spot.calls):,} calls{doubt}: in a graph that is the memory of the tensor '
+            f'itself: a tensor, variable or fed array of the caller changes')
+    return Finding('write', spot.name, spot.place, what,
+                   {'calls that wrote': len(calls), 'calls seen': len(spot.calls),
+                    'argument bytes': calls[-1].inputs[slot].nbytes}, f'{name} = {name}.copy()',
+                   'as the first line of the function', tuple(call.number for call in calls[:3]))
