@@ -428,6 +428,7 @@ class Debugger:
         if stop.phase not in PYTHON:
             plan.stepper.disarm()
         plan.asking = True
+        stop.stands = self.breakpoints.stand(stop.reason)
         started = perf_counter_ns()
         try:
             decision = self.broker.hold(stop)

@@ -147,6 +147,39 @@ def test_others_may_switch_and_decide_at_any_time(seed: int) -> None:
     assert (broker.stops, broker.focus) == ((), None)
 
 
+@pytest.mark.parametrize(('off', 'asked'), [('clear', 1), ('disable', 1), ('clear another', 4), ('switch', 2)])
+def test_no_thread_that_waits_is_shown_for_a_breakpoint_that_went_off(off: str, asked: int, program: None) -> None:
+    """Four threads wait at a breakpoint, which the user of the first clears; one that is asked for is shown all the same."""
+    shown: list[str] = []
+
+    def turn(stop: Stop, broker: Broker) -> None:
+        shown.append(stop.reason)
+        if len(shown) == 1:
+            until(lambda: len(broker.stops) == 4)
+            if off == 'disable':
+                debugger.breakpoints.enable(number, False)
+            else:
+                debugger.breakpoints.clear(other if off == 'clear another' else number)
+            if off == 'switch':
+                broker.switch(broker.stops[2])
+        stop.decide('cont')
+
+    def one_of_many(x: np.ndarray) -> np.ndarray:
+        return x * 2
+
+    asker = Asker(turn)
+    debugger.broker.add(asker)
+    number = debugger.breakpoints.set('one_of_many').number
+    other = debugger.breakpoints.set('nothing_of_this_name').number
+    debugger.start()
+    try:
+        run_native([lambda: tf.numpy_function(one_of_many, [np.array([1])], tf.int64)] * 4)
+    finally:
+        debugger.broker.remove(asker)
+    assert shown == [f'breakpoint {number}'] * asked
+    assert debugger.broker.stops == () and debugger.broker.focus is None
+
+
 def test_release_lets_all_go() -> None:
     broker = Broker()
 

@@ -7,6 +7,7 @@ site and thrown away when breakpoints change.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ Tests = SiteTests
 
 _UNKNOWN: Any = object()
 _MOST = 1 << 16
+_BREAKPOINT = re.compile(r'breakpoint (\d+)')
 
 
 class Breakpoints:
@@ -382,6 +384,21 @@ class Breakpoints:
         except KeyError:
             have = f'there are {", ".join(map(str, self._entries))}' if self._entries else 'none is set'
             raise CommandError(f'no breakpoint {number}; {have}') from None
+
+    def stand(self, reason: str) -> Callable[[], bool]:
+        """Whether a stop that waits for the prompt is still wanted: not if its breakpoints are switched off meanwhile.
+
+        Args:
+            reason: Of the stop, such as 'breakpoint 1, breakpoint 3'.
+
+        Returns:
+            Tells it. A stop that has another reason too, or whose breakpoint went off with this hit, is always wanted.
+        """
+        numbers = [int(found[1]) if (found := _BREAKPOINT.fullmatch(part)) else 0 for part in reason.split(', ')]
+
+        def are_on() -> list[bool]:
+            return [number in self._entries and self._entries[number].breakpoint.enabled for number in numbers]
+        return (lambda: any(are_on())) if all(are_on()) else (lambda: True)
 
     def lines(self) -> LineBreakpoints:
         """The line breakpoints; made when the first one is set."""

@@ -34,7 +34,8 @@ class ReplayedCall:
     """One execution of the function.
 
     Attributes:
-        verdict: 'same', bit for bit; 'differs'; 'raises otherwise'; 'not known', where an output was not kept; 'RNG state
+        verdict: 'same', bit for bit; 'differs'; 'raises otherwise'; 'not known', where an output was not kept or
+            the recorded call did not end; 'RNG state
             unknown', where it draws random numbers and the recording has no state of the generator.
         outputs: What it gave, () if it raised.
         raised: Its exception as 'Class: message'; '' without one.
@@ -104,6 +105,8 @@ def judge(call: CallRecord, result: RepeatedResult, unknown_numbers: bool) -> Re
     tensors, unknown = _differences(call.outputs, result.outputs) if result.error is None else ((), 0)
     verdict: Verdict = SAME
     recorded = call.error
+    if call.duration is None:                   # still running, or killed: it gave nothing that could differ
+        return ReplayedCall(NOT_KNOWN, outputs, raised, result.messages)
     if not _same_error(recorded, result.error):
         verdict = RAISES
     elif recorded is None and (tensors or len(result.outputs) != len(call.outputs)):

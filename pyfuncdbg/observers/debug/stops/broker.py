@@ -172,6 +172,7 @@ class Broker:
             if stop not in self._stops or stop.decision is not None:
                 raise CommandError(f'stop {stop.number} is not waiting any more')
             before, self._focus, self._expected = self._focus, stop, 0
+            stop.shown = True
         for one in (before, stop):
             if one is not None:
                 one.wake()
@@ -273,8 +274,12 @@ class Broker:
             return
         front_end = None
         try:
+            was_shown, stop.shown = stop.shown, True
             front_end = self.front_end()
-            if front_end is None:
+            if not was_shown and not stop.stands():
+                with contextlib.suppress(CommandError):         # decided by another thread
+                    stop.decide('cont')
+            elif front_end is None:
                 self._go_on_alone(stop)
             else:
                 self.asking = front_end

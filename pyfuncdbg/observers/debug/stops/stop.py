@@ -102,6 +102,8 @@ class Stop:
         differences: After `swap` or `retry`: what came out before, and now (`inspecting.tensor_differences.Difference`).
         printed: The value that was printed last here, in a tuple; () before that. Not kept beyond the stop: the program may
             ask who else holds it, as NumPy's `resize` does.
+        stands: Whether what it stops for is still wanted: while it waited its breakpoint may have been cleared.
+        shown: Whether the user knows of it: it had the prompt, or was asked for.
         attended: Whether the commands of its breakpoints have been begun.
         since: `time.monotonic()` when it was made.
         chain: The errors that led to `error`, the first one first, once they were asked for; () before that.
@@ -135,7 +137,8 @@ class Stop:
         self.anew = False
         self.differences: tuple[Any, ...] = ()
         self.printed: tuple[Any, ...] = ()
-        self.attended = False
+        self.stands: Callable[[], bool] = lambda: True
+        self.attended = self.shown = False
         self.chain: tuple[BaseException, ...] = ()
         self.decision: Decision | None = None
         self._left = False

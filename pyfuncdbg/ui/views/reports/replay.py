@@ -34,7 +34,11 @@ def replay_view(replay: Replay) -> Page:
 
 def _parts(replay: Replay) -> Iterator[Part]:
     call = replay.call
-    meaning = 'the same exception' if replay.same and replay.executions[0].raised else _MEANINGS[replay.verdict]
+    meaning = _MEANINGS[replay.verdict]
+    if replay.same and replay.executions[0].raised:
+        meaning = 'the same exception'
+    elif call.duration is None:
+        meaning = 'the recorded call did not end'
     yield Text.assemble((replay.verdict.upper() if replay.verdict != 'RNG state unknown' else replay.verdict,
                          STYLES[replay.verdict]), f'  {meaning}  ', call_number_text(call.number), ' ',
                         label(call.label, limit=80), f'  {one_line(replay.function, 80)}', overflow='fold')
@@ -64,7 +68,7 @@ def _execution(replay: Replay, execution: ReplayedCall) -> Iterator[Text]:
     elif execution.raised:
         yield Text(f'  raises {one_line(execution.raised, _LONGEST)}', overflow='fold')
     yield from (tensor_difference_text(tensor) for tensor in execution.tensors[:_TENSORS])
-    if len(execution.outputs) != len(replay.call.outputs) and not execution.raised and recorded is None:
+    if execution.verdict == 'differs' and len(execution.outputs) != len(replay.call.outputs):
         yield Text(f'  {count(len(replay.call.outputs), "output")} recorded, {len(execution.outputs)} now')
     if not execution.raised and not execution.tensors:
         yield from (Text.assemble('  out  ', _named(tensor)) for tensor in execution.outputs[:_TENSORS])

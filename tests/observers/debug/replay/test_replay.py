@@ -83,6 +83,29 @@ def test_a_function_that_was_changed_since_differs_and_its_lines_are_shown(recor
     assert 'source of warns changed' in text and '+ return np.log(x) + 1e-16' in text
 
 
+def test_a_call_that_did_not_end_is_made_again_and_compared_with_nothing(tmp_path: Path) -> None:
+    (tmp_path / 'train.py').write_text('''\
+import os
+import numpy as np
+from pyfuncdbg import tf
+
+def step(x):
+    if os.path.exists('leave'):
+        os._exit(3)
+    return x * 2
+
+tf.numpy_function(step, [np.array([3.0])], tf.float64)
+''')
+    (tmp_path / 'leave').touch()
+    done = python(tmp_path, '-m', 'pyfuncdbg', 'run', '-q', '--record', 't.pfd', 'train.py')
+    assert done.returncode == 3
+    (tmp_path / 'leave').unlink()
+    done = python(tmp_path, '-m', 'pyfuncdbg', 'show', 't.pfd', 'replay', '1')
+    assert done.returncode == 0, done.stderr
+    assert [line.split() for line in done.stdout.splitlines()[:2]] == [
+        'NOT KNOWN the recorded call did not end #1 PyFunc[0] step'.split(), 'out float64[1] = 6'.split()]
+
+
 def test_times_and_changed_inputs(recorded: Path) -> None:
     with Trace.open(recorded / 't.pfd') as trace:
         number = next(call.number for call in trace.calls(kind='python') if call.site.function == 'draws')
