@@ -8,6 +8,7 @@ import numpy as np
 from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.gradients.traced_tape import is_symbolic
 from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
 from pyfuncdbg.observers.debug.inspecting.scope import scope_of
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
@@ -127,13 +128,17 @@ def _elements_of_last(text: str) -> str:
 
 def _recorded(context: Context, spec: TensorReference, args: argparse.Namespace) -> FoundTensor:
     try:
-        return find_tensor(context.trace, spec, run=args.run, stop=context.stop)
+        found = find_tensor(context.trace, spec, run=args.run, stop=context.stop)
     except CommandError as error:
         variable = args.tensor.partition('[')[0].rstrip('@')
         if context.stop is None or not _is_variable(context.stop, variable):
             raise
         expression = args.tensor.replace('@', '', 1)
         raise CommandError(f"{variable!r} is a variable of Python: 'p {expression}' prints it; {error}") from None
+    if is_symbolic(found.call, found.tensor, context.trace):
+        raise CommandError(f'{args.tensor!r} is symbolic: a tensor of the graph that this backward step was traced into, '
+                           f"and has no value; 'tape' shows what its node had when the graph ran")
+    return found
 
 
 def _is_variable(stop: Stop, name: str) -> bool:

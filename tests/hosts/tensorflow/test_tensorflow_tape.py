@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.observers.debug.gradients.gradient_check import check_step
@@ -20,6 +21,8 @@ from pyfuncdbg.observers.debug.reports.diagram import tape_diagram
 from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.graph import TAPE
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(120)]
@@ -334,6 +337,27 @@ def test_a_traced_pass_shows_its_structure_and_what_is_missing(tf: Any, tmp_path
     line = train.python_function.__code__.co_firstlineno + 3
     made = f'test_tensorflow_tape.py:{line}'            # the program's own line, not that of AutoGraph's
     assert {node.place for node in tape.nodes} <= {made, ''} and python.place == made and f'Round ({made})' in dead.dead
+
+
+def test_a_step_that_was_traced_has_symbolic_tensors_and_no_objects(tf: Any, tmp_path: Path) -> None:
+    w = tf.Variable(3.0, name='w')
+
+    @tf.function
+    def train() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.py_function(lambda v: v * 2.0, [w * w], tf.float32, name='double')
+        return tape.gradient(loss, w)
+
+    with recorded(tmp_path) as trace:
+        train()
+        with trace() as reading:
+            first = next(call for call in reading.calls(kind='gradient', limit=None) if call.site.attrs.get('traced'))
+            last = [call for call in reading.calls(kind='gradient', limit=None) if not call.site.attrs.get('traced')][-1]
+            card, values = (execute(f'call {call.number}', Context(reading)).text(160) for call in (first, last))
+            assert 'object' not in card and ' 8 B' not in card and 'symbolic' in card and 'symbolic' not in values
+            with pytest.raises(CommandError, match=f"'#{first.number}:in0' is symbolic"):
+                execute(f'pt #{first.number}:in0', Context(reading))
+            assert 'float32 []' in execute(f'pt #{last.number}:in0', Context(reading)).text(160)
 
 
 def test_a_function_in_a_traced_one_is_a_part_of_its_step(tf: Any, tmp_path: Path) -> None:

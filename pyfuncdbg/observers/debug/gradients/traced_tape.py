@@ -52,10 +52,18 @@ def enclosing_calls(steps: Sequence[CallRecord]) -> dict[str, str]:
 
 def is_symbolic(call: CallRecord, tensor: TensorRecord, trace: Trace) -> bool:
     """Whether a recorded tensor is a node of a pass that was traced: a name without a value."""
-    if tensor.dtype != 'object' or tensor.stats is not None:
-        return False
-    return call.site.attrs.get('traced') is True if call.site.kind != 'run' else trace.run(
-        call.run, call.process).label.endswith(TRACED)
+    if call.site.kind != 'run':
+        return is_traced_value(call, tensor)
+    return _is_without_value(tensor) and trace.run(call.run, call.process).label.endswith(TRACED)
+
+
+def is_traced_value(step: CallRecord, tensor: TensorRecord) -> bool:
+    """Whether a tensor of a backward step is a node of the graph that the step was traced into."""
+    return _is_without_value(tensor) and step.site.attrs.get('traced') is True
+
+
+def _is_without_value(tensor: TensorRecord) -> bool:
+    return tensor.dtype == 'object' and tensor.stats is None
 
 
 def has_values(tensors: Sequence[TensorRecord]) -> bool:

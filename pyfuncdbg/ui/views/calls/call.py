@@ -10,8 +10,9 @@ from rich.text import Text
 from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM, ArgumentForm
 from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
 from pyfuncdbg.hooks.traits import RECOMPUTED
+from pyfuncdbg.observers.debug.gradients.traced_tape import is_traced_value
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
-from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
 from pyfuncdbg.ui.views.escape import label, one_line
@@ -26,13 +27,13 @@ def call_card(call: CallRecord) -> Page:
     parts: list[Part] = [_title(call), _facts(call)]
     names = input_titles(call)
     for i, tensor in enumerate(call.inputs):
-        parts.append(tensor_card(tensor, names[i]))
+        parts.append(_tensor(call, tensor, names[i]))
     if not call.inputs:
         parts.append(Text('no inputs', 'dim'))
     if call.error is not None:
         parts.append(error_panel(call.error, f'call #{call.number} {call.label}'))
     for i, tensor in enumerate(call.outputs):
-        parts.append(tensor_card(tensor, f'out {i}'))
+        parts.append(_tensor(call, tensor, f'out {i}'))
         if declared := contradicted_declaration(call.site, i, tensor):
             parts.append(Padding(undeclared_text(declared, call), (0, 0, 0, 2)))
     if call.output:
@@ -40,6 +41,13 @@ def call_card(call: CallRecord) -> Page:
     if any(call.dropped.values()):
         parts.append(dropped_line(call.dropped))
     return Page(*parts)
+
+
+def _tensor(call: CallRecord, tensor: TensorRecord, title: str) -> Part:
+    if is_traced_value(call, tensor):
+        return Text.assemble((title, 'bold'), '  ', label(tensor.name, limit=80),
+                             ('  symbolic: a tensor of the traced graph', 'dim'), overflow='fold')
+    return tensor_card(tensor, title)
 
 
 def input_titles(call: CallRecord) -> list[str]:
