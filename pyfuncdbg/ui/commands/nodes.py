@@ -66,7 +66,7 @@ def _tree(direction: Direction) -> Command:
         depth = args.depth or (DEEP if args.recursive else DEPTH)
         values = NodeValues(context.trace, node.graph, context.stop, node.name)
         tree = lineage(node.graph, node.name, direction, depth=depth, limit=args.n, control=args.control,
-                       value=values.tensor, run=values.run, ops=context.trace.info().ops)
+                       value=values.tensor, run=values.run, repeats=lambda: values.repeats, ops=context.trace.info().ops)
         if args.form == 'text':
             return LineageTree(tree, args.types)
         nodes = node.graph.nodes

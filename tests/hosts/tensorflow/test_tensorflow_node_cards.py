@@ -64,6 +64,37 @@ def test_our_own_nodes_are_no_nodes_of_the_program(tf: Any, step: Any, tmp_path:
         assert not any('observer' in text for text in (*cards.values(), *lists))
 
 
+def test_nodes_of_a_loop_wait_for_those_of_its_body(tf: Any, tmp_path: Path) -> None:
+    """A control input in a body was a node of that name outside, and a constant there came 'from outside'."""
+    def halve(x: Any) -> Any:
+        return x / 2
+
+    def check(x: Any, i: Any) -> Any:
+        return x
+
+    @tf.function
+    def shrink(x: Any) -> Any:
+        i = 0
+        while tf.reduce_sum(x) > 1.:
+            x = tf.ensure_shape(tf.numpy_function(halve, [x], tf.float32, name='halve'), [3])
+            i += 2
+            if i > 2:
+                x = tf.ensure_shape(tf.numpy_function(check, [x, i], tf.float32, name='check'), [3])
+        return x
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 't.pfd', ops=True):
+        assert float(shrink(tf.constant([1., 2., 3.]))[2]) == 0.375
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        context = Context(trace)
+        site = trace.calls(site='*halve')[0].site
+        body = str(site.attrs['graph'])
+        card, branch = shown(context, f'ni {site.name}'), shown(context, f'ni {body}/while/cond')
+        assert card.startswith(f'node {body}/') and 'halve' in card and '3 calls' in card and 'outside x' not in card
+        assert f'then run {body}/while/cond (control)' in card and f'waits for {body}/{site.name} (control)' in branch
+        tree = shown(context, 'li check')
+        assert 'add/y:0 constant int32[] = 2' in tree and 'values: newest of run #' in tree
+        assert 'values: run #' in shown(context, 'li while')
+
+
 def test_an_element_that_tensorflow_does_not_tell_is_said_to_be_unknown(tf: Any, tmp_path: Path) -> None:
     """A condition on it was never true before, without a word."""
     program = tmp_path / 'program.py'

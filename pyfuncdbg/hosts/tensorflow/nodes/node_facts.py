@@ -12,6 +12,7 @@ import numpy as np
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import missing_line_reason
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import is_constant, shape_list
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCOPE
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import prefix
 
 _HIDDEN = ('_output_shapes', '_class')
 _MOST_ELEMENTS = 6
@@ -28,10 +29,12 @@ def node_context(op: Any) -> dict[str, Any]:
         context['_no_line'] = reason
     if op.device:
         context['_device'] = op.device
-    control = [other.name for other in op.control_inputs if not other.name.startswith(SCOPE)]
+    within = prefix(op.graph)
+    control = [within + other.name for other in op.control_inputs if not other.name.startswith(SCOPE)]
     if control:
         context['_control'] = control[:_MOST_NEIGHBORS]
-    constants = [[tensor.name, *_content(tensor.op)] for tensor in op.inputs[:_MOST_NEIGHBORS] if is_constant(tensor.op)]
+    constants = [[within + tensor.name, *_content(tensor.op)] for tensor in op.inputs[:_MOST_NEIGHBORS]
+                 if is_constant(tensor.op)]
     if constants:
         context['_constants'] = constants
     return context

@@ -106,6 +106,9 @@ class NodeValues:
         graph: Whose tensors.
         stop: Whose run gives the values that it holds; None without one.
         node: Of whose newest call the run is, where the graph is of several; '' for the newest run of all.
+
+    Attributes:
+        repeats: Whether a node that was asked for has several calls: the newest of each may be of another iteration.
     """
 
     def __init__(self, trace: Trace, graph: RecordedGraph, stop: Stop | None = None, node: str = '') -> None:
@@ -118,6 +121,7 @@ class NodeValues:
         self._given: dict[str, TensorRecord] | None = None
         self._node = node
         self._chosen: int | None = graph.run
+        self.repeats = False
 
     @property
     def run(self) -> int | None:
@@ -139,7 +143,11 @@ class NodeValues:
         here = call_at(self._trace, self._stop)
         if here is not None and run in (None, here.run) and here.site.id in (site.id for site in node.sites):
             return here
-        found = [call for site in node.sites for call in self._trace.newest_calls(site, run=run)]
+        found = []
+        for site in node.sites:
+            newest = self._trace.newest_calls(site, run=run, limit=2)
+            self.repeats |= run is not None and len({call.ordinal for call in newest}) > 1
+            found += newest[:1]
         return max(found, key=lambda call: (call.started, bool(call.site.function)), default=None)
 
     def tensor(self, name: str) -> TensorRecord | None:

@@ -61,6 +61,7 @@ class Lineage:
         depth: Levels that were asked for.
         control: Whether control inputs count.
         run: What values are of, None if nothing ran.
+        repeats: Whether a node has several calls in it, of which the value is that of the newest.
         label: What the run is of; '' for eager calls.
         returned: Which outputs the function of the node's graph returns.
         fetched: Whether its runs give an output to the program.
@@ -81,11 +82,12 @@ class Lineage:
     fetched: bool = False
     consumers_recorded: bool = True
     in_graph: bool = False
+    repeats: bool = False
 
 
 def lineage(graph: RecordedGraph, node: str, direction: Direction, *, depth: int, limit: int, control: bool = False,
             value: Callable[[str], TensorRecord | None] = lambda tensor: None, run: int | None = None,
-            ops: bool = True) -> Lineage:
+            repeats: Callable[[], bool] = lambda: False, ops: bool = True) -> Lineage:
     """Walk from a node.
 
     Args:
@@ -97,6 +99,7 @@ def lineage(graph: RecordedGraph, node: str, direction: Direction, *, depth: int
         control: Follow control inputs too.
         value: Gives what a tensor held.
         run: Which run that is.
+        repeats: Whether one of the nodes that `value` was asked for has several calls in it.
         ops: Whether nodes without a function were recorded.
     """
     def beyond(name: str) -> list[TensorUse]:
@@ -114,7 +117,7 @@ def lineage(graph: RecordedGraph, node: str, direction: Direction, *, depth: int
                    recorded is not None and any(graph.is_fetched(output) for output in recorded.site.outputs),
                    recorded is None or not recorded.site.outputs or (
                        (plan is not None or ops) and not recorded.site.traits.unlinked),
-                   recorded is not None and bool(recorded.site.outputs))
+                   recorded is not None and bool(recorded.site.outputs), repeats())
 
 
 def _levels(node: str, neighbours: Callable[[str], Sequence[TensorUse]]) -> dict[str, int]:

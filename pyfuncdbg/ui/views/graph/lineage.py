@@ -39,7 +39,8 @@ def _heading(tree: Lineage) -> Text:
         text.append(f', {tree.shown:,} shown')
     text.append(f'   depth: {tree.depth}', 'dim')
     text.append('   control: yes' if tree.control else '   control: no', 'dim')
-    text.append(f'   values: {f"run #{tree.run}" if tree.run else "none"}', 'dim')
+    newest = 'newest of ' if tree.repeats else ''   # in a loop, that of one node may be of another iteration
+    text.append(f'   values: {f"{newest}run #{tree.run}" if tree.run else "none"}', 'dim')
     if not tree.reached:
         text.append(f'   {_missing_reason(tree)}')
     if tree.direction == 'outputs':
