@@ -1,14 +1,16 @@
-"""Shapes in the graph around a script op: those that it loses, and elements without one.
+"""The graph around a node, as its site has it: its number, shapes that are lost there, elements without one.
 
 Hosts put a function that reads it into the attributes of a site, for it changes as the program builds on: a dataset may
 call a function that was traced long before. Observers read it on the threads of calls, and whenever they gather facts.
 """
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.traits import op_traits
+from pyfuncdbg.hooks.weak_keys import WeakKeys
 
 SURROUNDINGS = '_surroundings'
 """The attribute: a function without arguments that gives plain data by name, or nothing where the graph is gone."""
@@ -19,10 +21,23 @@ RETURNED = '_returned'
 """The attribute of a node whose outputs its function returns: for each such output [its index, the function's name, names of
 the tensors that this becomes outside]. Hosts put a function there that gives it, to be read when a site is recorded: the
 nodes that call the function are made after it."""
+GRAPH = '_graph'
+"""The attribute with the number of the graph within which the names of a node and its inputs are unique: nodes of others may
+have the same."""
 DATASET = 'Dataset_'
 """Begins the names of functions of datasets."""
 _MOST = 2_000
+_numbers: WeakKeys[Any, int] = WeakKeys()
+_count = itertools.count(1)
 
+
+def graph_number(graph: Any) -> int:
+    """The number of a graph in this process.
+
+    Args:
+        graph: The host's.
+    """
+    return _numbers.get(graph) or _numbers.setdefault(graph, next(_count))
 
 ListReturns = Callable[[Any], Iterable[tuple[str, Sequence[Any]]]]
 """For a tensor: the name of each function that returns it, and the tensors that this gives its callers."""

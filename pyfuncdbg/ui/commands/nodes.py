@@ -8,8 +8,8 @@ from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.cards.node_card import NodeCard, node_card
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import FoundNode, find_node
-from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues
+from pyfuncdbg.observers.debug.inspecting.node_search import FoundNode, find_node
+from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues, call_at
 from pyfuncdbg.observers.debug.reports.diagram import Diagram, lineage_diagram
 from pyfuncdbg.observers.debug.reports.lineage import Direction, Lineage, lineage
 from pyfuncdbg.ui.commands.engine.arguments import one_of, positive
@@ -44,7 +44,8 @@ def named_node(context: Context, text: str, run: int | None) -> FoundNode:
             return find_node(context.trace, text, stopped_run.id)
         except CommandError:
             pass                                # the node may be of another run
-    return find_node(context.trace, text, run)
+    here = call_at(context.trace, context.stop) if run is None else None
+    return find_node(context.trace, text, run, here.site if here is not None else None)
 
 
 def _card(context: Context, args: argparse.Namespace) -> NodeCard:

@@ -114,3 +114,25 @@ print([float(x[0]) for x in data])
     assert told.count('STOPPED') == 1
     assert "NameError: 'element' is not known: tensorflow does not tell which element a call works on" in told
     assert 'program.py:5 in <lambda>' in told
+
+
+def test_functions_of_datasets_whose_nodes_have_one_name_are_told_apart(tf: Any, tmp_path: Path) -> None:
+    def load(i: Any) -> Any:
+        return np.float32(i)
+
+    def scale(x: Any, by: Any) -> Any:
+        return x * by
+
+    def mean(x: Any) -> Any:
+        return x.mean()
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 't.pfd'):
+        data = tf.data.Dataset.range(4).map(lambda i: tf.numpy_function(load, [i], tf.float32))
+        data = data.map(lambda x: tf.numpy_function(scale, [x, tf.constant(2.)], tf.float32))
+        assert [float(tf.numpy_function(mean, [x], tf.float32)) for x in data] == [0, 2, 4, 6]
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        context = Context(trace)
+        for name, inputs in (('load', 'args_0:0 from outside'), ('scale', 'Const:0 constant float32[] = 2'), ('mean', '')):
+            number = next(call.number for call in trace.calls() if call.site.function.endswith(name))
+            for line in (f'ni {name}', f'ni #{number}'):
+                card = shown(context, line)
+                assert f'.{name} ' in card and inputs in card and 'calls 4 calls' in card

@@ -14,7 +14,7 @@ import pyfuncdbg
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.cards.node_card import node_card
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
+from pyfuncdbg.observers.debug.inspecting.node_search import find_node
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace

@@ -15,7 +15,7 @@ from scripted_user import ScriptedUser, context_of
 import pyfuncdbg
 from pyfuncdbg.observers.debug.cards.node_card import node_card
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
+from pyfuncdbg.observers.debug.inspecting.node_search import find_node
 from pyfuncdbg.observers.debug.inspecting.scope import node_inputs
 from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, stack_of
 from pyfuncdbg.observers.debug.inspecting.tensor_values import view_of

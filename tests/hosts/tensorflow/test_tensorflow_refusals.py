@@ -20,7 +20,7 @@ from seen_calls import Seen
 import pyfuncdbg
 from pyfuncdbg.observers.debug.cards.node_card import node_card
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
+from pyfuncdbg.observers.debug.inspecting.node_search import find_node
 from pyfuncdbg.ui.views.calls.call import call_card
 from pyfuncdbg.ui.views.graph.node import node_view
 

@@ -12,7 +12,7 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg.observers.debug.cards.node_card import node_card
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
+from pyfuncdbg.observers.debug.inspecting.node_search import find_node
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context

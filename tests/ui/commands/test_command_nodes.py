@@ -427,7 +427,7 @@ def test_backward_steps_and_eager_ops_have_cards(tmp_path):
         assert card.calls == 2 and card.outputs[0].value.to_numpy().tolist() == np.exp(np.float32([1, 2])).tolist()
         assert 'a backward step' in text(f'ni {step}', context)
         eager = execute('ni Exp', context).result
-        assert eager.inputs[0].value.to_numpy().tolist() == [1.0, 2.0] and eager.places == 2
+        assert eager.inputs[0].value.to_numpy().tolist() == [1.0, 2.0] and len(eager.namesakes) == 1
         assert '1 further site of that name' in text('ni Exp', context) and 'not used' not in text('ni Exp', context)
 
 
@@ -517,3 +517,35 @@ def test_what_a_function_returns_is_taken_where_it_is_called(tmp_path):
     with pyfuncdbg.load(tmp_path / 'plain.pfd') as trace:
         shown = text('lo grown', Context(trace), 160)
         assert 'what takes its outputs is not known: nodes are recorded with --ops' in shown and 'it is while:3' in shown
+
+
+def test_nodes_of_one_name_in_several_graphs_are_told_apart(tmp_path):
+    """Of functions in a loop, its branch and eager code, all nodes named PyFunc, the last hid the others."""
+    def halve(x):
+        return x / 2
+
+    def check(x):
+        return x
+
+    @tf.function
+    def shrink(x):
+        while tf.reduce_sum(x) > 1.:
+            x = tf.ensure_shape(tf.numpy_function(halve, [x], tf.float32), [2])
+            if tf.reduce_sum(x) < 2.:
+                x = tf.ensure_shape(tf.numpy_function(check, [x], tf.float32), [2])
+        return x
+    with pyfuncdbg.record(tmp_path / 'names.pfd'):
+        shrink(tf.constant([4.0, 4.0]))
+        tf.numpy_function(quick, [np.ones(2, np.float32)], tf.float32)
+    with pyfuncdbg.load(tmp_path / 'names.pfd') as trace:
+        context = Context(trace)
+        calls = {call.site.function.rpartition('.')[2]: call for call in trace.calls()}
+        assert {call.site.name for call in calls.values()} == {'PyFunc'}
+        for name, count in (('halve', 3), ('check', 1), ('quick', 1)):
+            for line in (f'ni {name}', f'ni #{calls[name].number}'):
+                card = execute(line, context).result
+                assert card.site.function.endswith(name) and card.calls == count
+                others = {one.rpartition('.')[2] for one in card.namesakes}
+                assert others == {'halve', 'check', 'quick'} - {name}
+        assert '2 further sites of that name: ' in text('ni halve', context, 200)
+        assert text('li check', context).splitlines()[1].endswith('check  float32[2] = 0.5 0.5 const')

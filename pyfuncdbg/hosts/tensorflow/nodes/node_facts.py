@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.graph_context import GRAPH, graph_number
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import missing_line_reason
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import is_constant, shape_list
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCOPE
-from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import prefix
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import outermost, prefix
 
 _HIDDEN = ('_output_shapes', '_class')
 _MOST_ELEMENTS = 6
@@ -23,8 +24,9 @@ _MOST_NEIGHBORS = 20
 
 
 def node_context(op: Any) -> dict[str, Any]:
-    """'_device', '_control' (inputs by name), '_constants' and '_no_line' (reason of a missing line) of a node, if any."""
-    context: dict[str, Any] = {}
+    """The number of a node's outermost graph; '_device', '_control' (inputs by name), '_constants' and '_no_line' (reason of
+    a missing line) if it has any."""
+    context: dict[str, Any] = {GRAPH: graph_number(outermost(op.graph))}
     if (reason := missing_line_reason(op)) is not None:
         context['_no_line'] = reason
     if op.device:

@@ -12,10 +12,10 @@ from typing import Any
 
 from pyfuncdbg.hooks.argument_form import ARGUMENT_FORM
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, RETURNED
+from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, GRAPH, RETURNED
+from pyfuncdbg.observers.debug.inspecting.node_search import FoundNode
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
     Constant,
-    FoundNode,
     RecordedGraph,
     RecordedNode,
     ReturnedOutput,
@@ -37,7 +37,7 @@ DUMPS = 20
 _SEARCHED = 500
 """Calls of nodes of one name that are searched for the first with NaN."""
 _SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle', '_unseen',
-                              ARGUMENT_FORM, DECLARED_SHAPES, RETURNED))
+                              ARGUMENT_FORM, DECLARED_SHAPES, GRAPH, RETURNED))
 _NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 
@@ -81,7 +81,7 @@ class NodeCard:
         retries: How many of the calls were executed once more by `retry`.
         possible_calls: How many calls may be of `run`, which has none that is known: several runs went on at once.
         first_bad: Number of the first call with NaN or infinities, ''.
-        places: How many sites have that name: eager calls on other lines, the same node of other graphs.
+        namesakes: Further sites of that name, each as its function or '': eager calls on other lines, nodes of other graphs.
         recorded: Whether a call of it would have been recorded.
         live: Whether the run is stopped: it may run yet.
         newest: Its newest call, None if it did not run.
@@ -108,7 +108,7 @@ class NodeCard:
     bad: int
     first_bad: str
     total: float
-    places: int
+    namesakes: tuple[str, ...]
     recorded: bool
     live: bool
     newest: CallRecord | None
@@ -144,7 +144,7 @@ def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps
         tuple(_node_output(graph, values, name, output) for output in _outputs(graph, node, name)) or _made_by(newest, name),
         node.control if node is not None else (),
         tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0), time.calls, time.failed, time.bad,
-        _first_bad(trace, graph, node) if time.bad else '', time.total, _places(trace, node),
+        _first_bad(trace, graph, node) if time.bad else '', time.total, _namesakes(trace, node),
         node is None or bool(node.site.function) or node.site.kind != 'op' or trace.count(kind='op', run=graph.run) > 0
         or trace.info().ops,
         _is_live(graph, node, stop), newest,
@@ -235,10 +235,10 @@ def _time(trace: Trace, graph: RecordedGraph, node: RecordedNode | None) -> Site
     return max(found, key=lambda time: (time.calls, time.total), default=None)
 
 
-def _places(trace: Trace, node: RecordedNode | None) -> int:
-    if node is None:
-        return 1
-    return sum(site.name == node.name and site.kind == node.site.kind for site in trace.sites())
+def _namesakes(trace: Trace, node: RecordedNode | None) -> tuple[str, ...]:
+    return () if node is None else tuple(
+        site.function for site in trace.sites() if (site.name, site.kind) == (node.name, node.site.kind)
+        and (site.process, site.id) != (node.site.process, node.site.id))
 
 
 def _first_bad(trace: Trace, graph: RecordedGraph, node: RecordedNode | None) -> str:

@@ -1,18 +1,18 @@
-"""The graph that runs executed, as recorded: nodes with inputs, control inputs, consumers; found by any of their names.
+"""The graph that runs executed, as recorded: nodes with inputs, control inputs, consumers.
 
 Made from the sites that a run announced, so nodes that did not run are in it. Read from a trace, on any thread.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.errors import CommandError, TypedCommand, nearest
+from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.observers.debug.inspecting.creation_line import twin_key
 from pyfuncdbg.observers.debug.inspecting.eager_plan import eager_plan, newest_eager_plan
-from pyfuncdbg.observers.record.records import CallRecord, PlanRecord, RunRecord, SiteRecord
+from pyfuncdbg.observers.record.records import PlanRecord, RunRecord, SiteRecord
 
 if TYPE_CHECKING:                               # a program that is only stopped loads no index
     from pyfuncdbg.observers.record.trace import Trace
@@ -143,6 +143,12 @@ class RecordedGraph:
         """Whether it is a node, or something that nodes take tensors of."""
         return name in self.nodes or name in self.users or self.is_fed(name)
 
+    def node_of(self, site: SiteRecord) -> RecordedNode | None:
+        """The node of a site; None if it is of another graph."""
+        node = self.nodes.get(full_name(site))
+        has_it = node is not None and any((one.process, one.id) == (site.process, site.id) for one in node.sites)
+        return node if has_it else None
+
     def constant(self, name: str) -> Constant | None:
         """The value of a constant, by the name of its node."""
         return self.constants.get(f'{name}:0')
@@ -180,12 +186,18 @@ def graph_of(trace: Trace, plan: PlanRecord, run: int | None = None, *,
     return RecordedGraph(plan, run, nodes, _constants(nodes), _users(nodes))
 
 
+def graph_of_sites(sites: Sequence[SiteRecord]) -> RecordedGraph:
+    """The graph of sites that no run announced; of two of one name the later Python function is in it."""
+    nodes = _nodes(sorted(sites, key=lambda site: site.kind == 'python'), _twins(sites))
+    return RecordedGraph(None, None, nodes, _constants(nodes), _users(nodes))
+
+
 def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str, str], SiteRecord]) -> dict[str, RecordedNode]:
-    return {_full_name(site): RecordedNode(site, twins.get(twin_key(site)) if site.kind == 'python' else None)
+    return {full_name(site): RecordedNode(site, twins.get(twin_key(site)) if site.kind == 'python' else None)
             for site in sites}
 
 
-def _full_name(site: SiteRecord) -> str:
+def full_name(site: SiteRecord) -> str:
     """The name that those who take its outputs know it by: inside of a branch the branch's name is in front."""
     name = owner(site.outputs[0]) if site.kind == 'python' and site.outputs else ''
     return name if name.endswith(f'/{site.name}') else site.name
@@ -241,83 +253,6 @@ def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class FoundNode:
-    """A node, feed or constant that the user named, with its graph."""
-
-    name: str
-    graph: RecordedGraph
-
-
-def find_node(trace: Trace, text: str, run: int | None = None) -> FoundNode:
-    """The node that is meant: by its name, the end of it, one of its tensors, a call ('#17', 'norm[3]'), its function.
-
-    It is looked for in the graph of `run`, else in that of each kind of run, the newest first, else among eager calls.
-
-    Raises:
-        CommandError: There is none, with the nearest names; or several, with their names.
-    """
-    sites = sites_by_key(trace)
-    graphs = _Graphs(trace, sites, run)
-    name = text.strip()
-    if not name:
-        raise CommandError("expected a node, such as 'norm', 'norm:0', 'norm[3]' or '#17'")
-    for way in (_of_node, _by_full_name, _by_end, _by_function):
-        for graph in graphs:
-            names = way(graph, name)
-            if len(names) > 1:
-                few = ', '.join(names[:8]) + (f' and {len(names) - 8} more' if len(names) > 8 else '')
-                raise CommandError(f'{name!r} could be {few}: give the full name')
-            if names:
-                return FoundNode(names[0], graph)
-    for site in sites.values():
-        if site.kind == 'gradient' and site.name == name:
-            return FoundNode(name, RecordedGraph(None, run, {name: RecordedNode(site)}))
-    if name.startswith('#') or name.endswith(']'):
-        return _of_call(trace, trace.call(name), sites, graphs)
-    where = f'the graph of run #{run}' if run is not None else 'this trace'
-    known = dict.fromkeys(known for graph in graphs for node in graph.nodes.values() for known in
-                          (node.name, node.name.rpartition('/')[2]))
-    hint = nearest(name, known)
-    more = (hint,) if hint else (' ', TypedCommand('graph'), ' and ', TypedCommand('calls'), ' list what there is.')
-    raise CommandError(f'no node {name!r} in {where}.', *more)
-
-
-class _Graphs:
-    """The graphs of a trace, each made when it is asked for, and once."""
-
-    def __init__(self, trace: Trace, sites: Mapping[tuple[int, int], SiteRecord], run: int | None) -> None:
-        self._trace = trace
-        self._sites = sites
-        self._run = run
-        self._plans = [plan_of(trace, run)] if run is not None else trace.plans()
-        self._made: list[RecordedGraph] = []
-
-    def __iter__(self) -> Iterator[RecordedGraph]:
-        yield from list(self._made)
-        while len(self._made) < len(self._plans):
-            plan = self._plans[len(self._made)]
-            self._made.append(graph_of(self._trace, plan, self._run, sites=self._sites))
-            yield self._made[-1]
-        if self._run is None:
-            yield self.eager
-
-    @property
-    def eager(self) -> RecordedGraph:
-        """The sites that no run announced: of eager calls, and of nodes inside of loops and branches."""
-        announced = {(plan.process, number) for plan in self._plans for number in plan.sites}
-        graph = {_twin(node.site) for made in self._made for node in made.nodes.values()}
-        sites = [site for key, site in self._sites.items() if site.kind in ('python', 'op') and key not in announced
-                 and _twin(site) not in graph]
-        nodes = _nodes(sorted(sites, key=lambda site: site.kind == 'python'), _twins(sites))     # functions come last
-        return RecordedGraph(None, None, nodes, _constants(nodes), _users(nodes))
-
-
-def _twin(site: SiteRecord) -> tuple[object, ...]:
-    """Equal for a node and its Python call; nodes of a function may have names of nodes around it, and other inputs."""
-    return site.process, site.name, site.inputs
-
-
 def has_graph(trace: Trace) -> bool:
     """Whether a run of a trace announced nodes, or called eager ops."""
     return any(plan.sites for plan in trace.plans()) or newest_eager_plan(trace) is not None
@@ -342,41 +277,9 @@ def plan_of(trace: Trace, run: int | None = None) -> PlanRecord:
                                TypedCommand('ls'), ' the lines that made them')
         return found
     record = trace.run(run)
-    return (None if record.sites else eager_plan(trace, record)) or _plan_of(record)
+    return (None if record.sites else eager_plan(trace, record)) or plan_of_run(record)
 
 
-def _plan_of(record: RunRecord) -> PlanRecord:
+def plan_of_run(record: RunRecord) -> PlanRecord:
     return PlanRecord(record.process, record.label, record.host, tuple(tensor.name for tensor in record.feeds),
                       record.fetch_names, record.sites, record.kind, 1, record.id)
-
-
-def _of_node(graph: RecordedGraph, name: str) -> list[str]:
-    return [known] if (known := name if name in graph.nodes else owner(name)) in graph.nodes else []
-
-
-def _by_full_name(graph: RecordedGraph, name: str) -> list[str]:
-    return [name] if graph.has(name) else [owner(name)] if graph.has(owner(name)) and owner(name) != name else []
-
-
-def _by_end(graph: RecordedGraph, name: str) -> list[str]:
-    end = '/' + owner(name)
-    return list(dict.fromkeys(known for known in (*graph.nodes, *graph.users) if known.endswith(end)))
-
-
-def _by_function(graph: RecordedGraph, name: str) -> list[str]:
-    return [node.name for node in graph.nodes.values()
-            if node.site.function and name in (node.site.function, node.site.function.rpartition('.')[2])]
-
-
-def _of_call(trace: Trace, call: CallRecord, sites: Mapping[tuple[int, int], SiteRecord], graphs: _Graphs) -> FoundNode:
-    """The node of a call, in the graph of the call's own run."""
-    name = str(call.site.attrs.get('forward', call.site.name)) if call.site.kind == 'gradient' else call.site.name
-    record = trace.run(call.run, call.process)
-    if record.sites:
-        graph = graph_of(trace, _plan_of(record), call.run, sites=sites)
-        if graph.has(name):
-            return FoundNode(name, graph)
-    for graph in graphs:
-        if graph.has(name):
-            return FoundNode(name, graph)
-    return FoundNode(name, RecordedGraph(None, call.run, {name: RecordedNode(call.site)}))

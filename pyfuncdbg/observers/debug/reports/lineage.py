@@ -61,7 +61,7 @@ class Lineage:
         depth: Levels that were asked for.
         control: Whether control inputs count.
         run: What values are of, None if nothing ran.
-        repeats: Whether a node has several calls in it, of which the value is that of the newest.
+        repeats: Whether a node has several calls in it; its value is that of the newest.
         label: What the run is of; '' for eager calls.
         returned: Which outputs the function of the node's graph returns.
         fetched: Whether its runs give an output to the program.

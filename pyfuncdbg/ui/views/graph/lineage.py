@@ -113,7 +113,7 @@ def _indent(row: LineageRow, marks: tuple[str, str, str, str]) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
+    from pyfuncdbg.observers.debug.inspecting.node_search import find_node
     from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues
     from pyfuncdbg.observers.debug.reports.lineage import lineage
     from pyfuncdbg.ui.views.sample_trace import demo, sample

@@ -31,6 +31,8 @@ from pyfuncdbg.ui.views.units import count, milliseconds, seconds, size, with_re
 USERS = 6
 """Consumers of one output that are named."""
 INPUTS = 40
+_NAMED = 4
+"""Functions that are named of further sites."""
 ATTRS = 12
 VALUE = 60
 """Characters of an attribute's value where not all is asked for."""
@@ -122,8 +124,11 @@ def _part_text(card: NodeCard) -> Text:
     part = f'run #{card.run} {card.label}' if card.run else (
         f'{card.label}, {count(card.runs, "run")}' if card.label else _place_text(card))
     text = label(part, limit=160)
-    if part and card.places > 1:
-        text.append(f'; {count(card.places - 1, "further site")} of that name')
+    if part and card.namesakes:
+        text.append(f'; {count(len(card.namesakes), "further site")} of that name')
+        if functions := list(dict.fromkeys(one_line(name, 40) for name in card.namesakes if name)):
+            more = f' and {len(functions) - _NAMED:,} more' if len(functions) > _NAMED else ''
+            text.append(f': {", ".join(functions[:_NAMED])}{more}')
     return text
 
 
@@ -281,6 +286,6 @@ def _dumps(calls: Sequence[CallRecord]) -> Page:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.cards.node_card import node_card
-    from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
+    from pyfuncdbg.observers.debug.inspecting.node_search import find_node
     from pyfuncdbg.ui.views.sample_trace import demo, sample
     demo(node_view(node_card(sample(), find_node(sample(), 'norm'), dumps=True)))

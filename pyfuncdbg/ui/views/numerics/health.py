@@ -151,7 +151,7 @@ def _outcome(outcome: NanOutcome, stopped: bool) -> Text:
         words.append('gradient only')
     if not words:
         inherited = outcome.heirs + outcome.likely
-        words.append((f'inherited by {count(inherited, "call")}, no fetch' if inherited else 'not seen again')
+        words.append((f'inherited by {count(inherited, "call")}, no fetch seen' if inherited else 'not seen again')
                      + ' so far' * stopped)
     return Text(', '.join(words), 'bold' if outcome.fetches else '')
 
@@ -191,7 +191,7 @@ def _ends(outcomes: Sequence[NanOutcome], stopped: bool) -> list[Part]:
         parts.append(Text.assemble(f'{call_name(call)}: ', _outcome(outcome, stopped),
                                    overflow='fold'))
     if len(without_fetch) > PATHS:
-        parts.append(Text(f'{len(without_fetch) - PATHS:,} further ones reached no fetch', 'dim'))
+        parts.append(Text(f'{len(without_fetch) - PATHS:,} further ones: no fetch seen', 'dim'))
     return parts
 
 

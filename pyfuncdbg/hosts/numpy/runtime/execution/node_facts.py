@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.graph_context import GRAPH, graph_number
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     CALL,
     CASE,
@@ -40,13 +41,14 @@ def is_constant(op: Operation) -> bool:
 
 
 def site_attrs(op: Operation) -> dict[str, Any]:
-    """The attrs of a node for its site; '_device', '_control' (inputs by name), '_constants' and '_no_rank' (outputs) if
-    it has any.
+    """The attrs of a node for its site; the number of its graph; '_device', '_control' (inputs by name), '_constants' and
+    '_no_rank' (outputs) if it has any.
 
     A constant is not executed, so its content is reported here: its tensor's name, dtype, shape and first elements.
     """
     attrs: dict[str, Any] = {name: str(value) if isinstance(value, TensorShape) else value
                              for name, value in op.shown_attrs().items()}
+    attrs[GRAPH] = graph_number(op.graph)
     if op.device:
         attrs['_device'] = op.device
     if op.control_inputs:
