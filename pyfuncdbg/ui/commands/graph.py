@@ -12,9 +12,10 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.hooks.module_structure import LEFT_OUT, ModuleStructure, modules_of
 from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, graph_of, has_graph, plan_of
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import graphs_of, has_graph, plan_of
 from pyfuncdbg.observers.debug.inspecting.tensor_values import NodeValues
 from pyfuncdbg.observers.debug.reports.diagram import Diagram, graph_diagram, tape_diagram
 from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeListRow, node_rows
@@ -59,18 +60,27 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
         run = _newest_with_modules(context, stopped.id if stopped is not None else None)
     over = context.stop is None or context.stop.phase == 'end'
     live = stopped is not None and stopped.id == run and not over
-    graph = graph_of(context.trace, plan_of(context.trace, run), run)
-    values = NodeValues(context.trace, graph, context.stop)
-    rows = [row for row in node_rows(context.trace, graph)
-            if args.site is None or site_matches(args.site, row.site)]
+    graphs = graphs_of(context.trace, plan_of(context.trace, run), run)
+    rows: list[NodeListRow] = []
+    values_at: dict[tuple[int, int], NodeValues] = {}
+    for graph in graphs:
+        values = NodeValues(context.trace, graph, context.stop)
+        of_graph = node_rows(context.trace, graph)
+        values_at.update(((row.site.process, row.site.id), values) for row in of_graph)
+        rows += [replace(row, position=len(rows) + row.position) for row in of_graph]
+    rows = [row for row in rows if args.site is None or site_matches(args.site, row.site)]
     if args.form != 'text':
+        if len(graphs) > 1:
+            raise CommandError('functions of this run have nodes of one name, which a diagram cannot tell apart: ',
+                               TypedCommand('graph'), ' lists them')
         nodes = graph.nodes
         return graph_diagram(graph, args.form, args.n or BOXES, run=values.run, names=[row.site.name for row in rows],
                              call=lambda name: values.call(nodes[name]) if name in nodes else None)
     rows.sort(key=SORTS[args.sort])
     plan = graph.plan
     assert plan is not None                     # `plan_of` chose it
-    rows_shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
+    rows_shown = tuple(replace(row, value=_value(values_at[row.site.process, row.site.id], row))
+                       for row in rows[:args.n or SHOWN])
     ops = any(row.time is not None and row.time.site.kind == 'op' for row in rows) or context.trace.count(
         kind='op', run=run) > 0 or context.trace.info().ops
     ran = sum(row.time is not None or row.handle or row.unseen or row.possible_calls > 0 for row in rows)
@@ -97,7 +107,7 @@ def _modules(context: Context, run: int | None, pattern: str | None) -> tuple[tu
     return modules, left_out if isinstance(left_out, int) else 0
 
 
-def _value(graph: RecordedGraph, values: NodeValues, row: NodeListRow) -> TensorRecord | None:
+def _value(values: NodeValues, row: NodeListRow) -> TensorRecord | None:
     return values.tensor(row.site.outputs[0]) if row.site.outputs else None
 
 

@@ -136,3 +136,24 @@ def test_functions_of_datasets_whose_nodes_have_one_name_are_told_apart(tf: Any,
             for line in (f'ni {name}', f'ni #{number}'):
                 card = shown(context, line)
                 assert f'.{name} ' in card and inputs in card and 'calls 4 calls' in card
+
+
+def test_a_list_of_the_nodes_of_several_functions_has_each(tf: Any, tmp_path: Path) -> None:
+    def load(i: Any) -> Any:
+        return np.float32(i)
+
+    def scale(x: Any) -> Any:
+        return x * 2
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 't.pfd', ops=True):
+        data = tf.data.Dataset.range(4).map(lambda i: tf.sqrt(tf.numpy_function(load, [i], tf.float32)))
+        data = data.map(lambda x: tf.numpy_function(scale, [x], tf.float32))
+        assert [float(x) for x in data][:2] == [0, 2]
+    with pyfuncdbg.load(tmp_path / 't.pfd') as trace:
+        context = Context(trace)
+        rows = [(row.site.function.rpartition('.')[2] or row.site.op_type, float(row.value.to_numpy()))
+                for row in execute('graph', context).result.rows]
+        assert rows == [('load', 3), ('Sqrt', np.sqrt(np.float32(3))), ('scale', 2 * np.sqrt(np.float32(3)))]
+        assert execute('li Sqrt', context).result.lineage.rows[1].function.endswith('load')
+        assert 'recorded with --ops' not in shown(context, 'ni load')
+        with pytest.raises(CommandError, match='a diagram cannot tell apart'):
+            execute('graph --as dot', context)

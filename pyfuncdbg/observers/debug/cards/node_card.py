@@ -89,6 +89,7 @@ class NodeCard:
         frames: The creation stack, outermost first; `sources` are their lines.
         constant: What a constant holds.
         called_in: The run in which it was called, as 'run #2 Net', if that announced no nodes; else ''.
+        ops: Whether calls of the nodes around it were recorded.
     """
 
     name: str
@@ -122,6 +123,7 @@ class NodeCard:
     possible_calls: int = 0
     values_of: int | None = None
     called_in: str = ''
+    ops: bool = False
 
 
 def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
@@ -151,7 +153,8 @@ def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps
         _dumps(trace, graph, node) if dumps else (), *_stack(node), graph.constant(name),
         all_attrs, all_frames, time.retries,
         count_unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0,
-        values.run, _called_in(trace, newest, stop if _is_at(node, stop) else None) if graph.plan is None else '')
+        values.run, _called_in(trace, newest, stop if _is_at(node, stop) else None) if graph.plan is None else '',
+        trace.info().ops)
 
 
 def _is_at(node: RecordedNode | None, stop: Stop | None) -> bool:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
-from pyfuncdbg.hooks.graph_context import GRAPH
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
     RecordedGraph,
     RecordedNode,
     full_name,
-    graph_of,
+    graph_number,
     graph_of_sites,
+    graphs_of,
     owner,
     plan_of,
     plan_of_run,
@@ -84,6 +84,7 @@ class _Graphs:
         self._run = run
         self._near = near
         self._plans = [plan_of(trace, run)] if run is not None else trace.plans()
+        self._plans_left = list(self._plans)
         self._of_runs: list[RecordedGraph] = []
         self._of_no_run: list[RecordedGraph] | None = None
 
@@ -96,10 +97,10 @@ class _Graphs:
 
     def _announced(self) -> Iterator[RecordedGraph]:
         yield from list(self._of_runs)
-        while len(self._of_runs) < len(self._plans):
-            plan = self._plans[len(self._of_runs)]
-            self._of_runs.append(graph_of(self._trace, plan, self._run, sites=self._sites))
-            yield self._of_runs[-1]
+        while self._plans_left:
+            graphs = graphs_of(self._trace, self._plans_left.pop(0), self._run, sites=self._sites)
+            self._of_runs += graphs
+            yield from graphs
 
     def _unannounced(self) -> list[RecordedGraph]:
         """The sites that no run announced: of eager calls, and of nodes inside of loops, branches and functions. The newest
@@ -111,7 +112,7 @@ class _Graphs:
         by_graph: dict[tuple[int, int], list[SiteRecord]] = {}
         for key, site in self._sites.items():
             if site.kind in ('python', 'op') and key not in announced and _twin(site) not in twins_of_nodes:
-                by_graph.setdefault((site.process, _graph_number(site)), []).append(site)
+                by_graph.setdefault((site.process, graph_number(site)), []).append(site)
         self._of_no_run = []
         for sites in reversed(by_graph.values()):
             while sites:
@@ -123,13 +124,7 @@ class _Graphs:
 
 def _twin(site: SiteRecord) -> tuple[object, ...]:
     """Equal for a node and its Python call; nodes of a function may have names of nodes around it, and other inputs."""
-    return site.process, site.name, site.inputs, _graph_number(site)
-
-
-def _graph_number(site: SiteRecord) -> int:
-    """0 of eager calls, and of hosts that have no graphs."""
-    number = site.attrs.get(GRAPH)
-    return number if type(number) is int else 0
+    return site.process, site.name, site.inputs, graph_number(site)
 
 
 def _of_node(graph: RecordedGraph, name: str) -> list[str]:
@@ -155,9 +150,9 @@ def _of_call(trace: Trace, call: CallRecord, sites: Mapping[tuple[int, int], Sit
     name = str(call.site.attrs.get('forward', call.site.name)) if call.site.kind == 'gradient' else call.site.name
     record = trace.run(call.run, call.process)
     if record.sites:
-        graph = graph_of(trace, plan_of_run(record), call.run, sites=sites)
-        if graph.has(name):
-            return FoundNode(name, graph)
+        for graph in graphs_of(trace, plan_of_run(record), call.run, sites=sites):
+            if graph.node_of(call.site) is not None or (call.site.kind == 'gradient' and graph.has(name)):
+                return FoundNode(name if call.site.kind == 'gradient' else full_name(call.site), graph)
     for graph in graphs:
         if graph.node_of(call.site) is not None:
             return FoundNode(full_name(call.site), graph)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import CommandError, TypedCommand
-from pyfuncdbg.hooks.graph_context import RETURNED
+from pyfuncdbg.hooks.graph_context import GRAPH, RETURNED
 from pyfuncdbg.observers.debug.inspecting.creation_line import twin_key
 from pyfuncdbg.observers.debug.inspecting.eager_plan import eager_plan, newest_eager_plan
 from pyfuncdbg.observers.record.records import PlanRecord, RunRecord, SiteRecord
@@ -174,16 +174,36 @@ def owner(tensor: str) -> str:
 
 def graph_of(trace: Trace, plan: PlanRecord, run: int | None = None, *,
              sites: Mapping[tuple[int, int], SiteRecord] | None = None) -> RecordedGraph:
+    """The first graph of `graphs_of`, which is all of a run that is of one graph."""
+    return graphs_of(trace, plan, run, sites=sites)[0]
+
+
+def graphs_of(trace: Trace, plan: PlanRecord, run: int | None = None, *,
+              sites: Mapping[tuple[int, int], SiteRecord] | None = None) -> list[RecordedGraph]:
     """The nodes of a plan; `sites` are those of the trace, if known.
 
-    Without a run, the nodes of other plans of the same graph come behind those of this one.
+    Without a run, the nodes of other plans of the same graph come behind those of this one. Calls of several functions, such
+    as those of a dataset, may have nodes of one name: then each function has a graph.
     """
     known_sites = sites_by_key(trace) if sites is None else sites
     if run is None:
         plan = _merge_plans([plan, *(other for other in trace.plans() if other != plan)])
     twins = _twins(known_sites.values())
-    nodes = _nodes([site for number in plan.sites if (site := known_sites.get((plan.process, number))) is not None], twins)
-    return RecordedGraph(plan, run, nodes, _constants(nodes), _users(nodes))
+    found = [site for number in plan.sites if (site := known_sites.get((plan.process, number))) is not None]
+    by_graph: dict[int, list[SiteRecord]] = {}
+    graphs_by_name: dict[str, set[int]] = {}
+    for site in found:
+        by_graph.setdefault(graph_number(site), []).append(site)
+        graphs_by_name.setdefault(full_name(site), set()).add(graph_number(site))
+    separate = any(len(numbers) > 1 for numbers in graphs_by_name.values())
+    return [RecordedGraph(plan, run, nodes := _nodes(group, twins), _constants(nodes), _users(nodes))
+            for group in (by_graph.values() if separate else [found])]
+
+
+def graph_number(site: SiteRecord) -> int:
+    """0 of eager calls, and of hosts that have no graphs."""
+    number = site.attrs.get(GRAPH)
+    return number if type(number) is int else 0
 
 
 def graph_of_sites(sites: Sequence[SiteRecord]) -> RecordedGraph:

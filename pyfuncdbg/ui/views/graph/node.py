@@ -140,7 +140,8 @@ def _place_text(card: NodeCard) -> str:
     if site.kind == 'gradient':
         return 'a backward pass'
     if card.called_in and isinstance(graph := site.attrs.get('graph'), str):
-        return f'function {graph}, called in {card.called_in}; its other nodes are recorded with --ops'
+        others = '' if card.ops else '; its other nodes are recorded with --ops'
+        return f'function {graph}, called in {card.called_in}{others}'
     if card.called_in:
         return f'no graph: called eagerly in {card.called_in}'
     if any((*site.inputs, *site.outputs)):
