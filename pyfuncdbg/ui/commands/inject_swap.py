@@ -102,21 +102,30 @@ def _inject(context: Context, args: argparse.Namespace) -> Injection:
     stop = stop_of(context)
     if stop.run is None:
         raise CommandError('no call or graph runs here: there is no tensor to replace')
-    text, names = scope_of(stop, args.expr)
+    name, expression = _assignment(args.tensor, args.expr)
+    text, names = scope_of(stop, expression)
     refuse_seen_afterwards(stop)
     host = stop.run.host
-    places = list(_places(stop, args.tensor))
+    places = list(_places(stop, name))
     if not places:
-        suggestion = _suggestion(args.tensor, _replaceable_names(stop))
-        raise CommandError(f'no tensor {args.tensor!r} can be replaced here.{suggestion}')
+        suggestion = _suggestion(name, _replaceable_names(stop))
+        raise CommandError(f'no tensor {name!r} can be replaced here.{suggestion}')
     old = places[0].value
-    new = replacement_value(evaluate(text, names), old, host, args.tensor)
+    new = replacement_value(evaluate(text, names), old, host, name)
     for place in places:
         place.put(new)
     if is_at_start(stop):
         stop.anew = True                        # the function has got the old one already
-    return Injection(args.tensor, describe_value(old, host), describe_value(new, host),
+    return Injection(name, describe_value(old, host), describe_value(new, host),
                      ' and '.join(place.what for place in places))
+
+
+def _assignment(tensor: str, expression: str) -> tuple[str, str]:
+    """'x' and '1' of `inject x 1`, and of `inject x = 1` and `inject x=1`, as one writes it in Python."""
+    name, equals, begin = tensor.partition('=')
+    if equals:
+        return name, f'{begin} {expression}'.strip()
+    return tensor, expression.removeprefix('=') if not expression.startswith('==') else expression
 
 
 @dataclass(slots=True)

@@ -150,6 +150,13 @@ def test_inputs_are_injected_and_the_record_has_what_the_function_got(tmp_path: 
         assert stats is not None and stats.max == 50
 
 
+@pytest.mark.parametrize('line', ['inject x np.array([50])', 'inject x = np.array([50])', 'inject x=np.array([50])',
+                                  'inject x= np.array([50])', 'inject x =np.array([50])', 'inject in0=np.array([50])'])
+def test_an_injection_may_be_typed_as_an_assignment(line: str) -> None:
+    _, result = session(['scaled'], [line, 'cont'], called)
+    assert result == [100] and ran == [[50]]
+
+
 def test_an_injected_value_comes_through_parameters_that_have_no_variable_of_their_own() -> None:
     user, result = session(['several'], ['inject in1 np.array([50])', 'cont'], lambda: called(several, 1, 2, 3))
     assert (user.phases, result) == (['call'], [54])
