@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.observers.debug.gradients.gradient_check import check_step
 from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
+from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED
 from pyfuncdbg.observers.debug.reports.diagram import tape_diagram
 from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.record.trace import Trace
@@ -337,6 +338,31 @@ def test_a_traced_pass_shows_its_structure_and_what_is_missing(tf: Any, tmp_path
     line = train.python_function.__code__.co_firstlineno + 3
     made = f'test_tensorflow_tape.py:{line}'            # the program's own line, not that of AutoGraph's
     assert {node.place for node in tape.nodes} <= {made, ''} and python.place == made and f'Round ({made})' in dead.dead
+
+
+@pytest.mark.parametrize('ops', [True, False])
+def test_an_infinity_in_a_traced_pass_begins_where_a_python_function_gave_it(tf: Any, tmp_path: Path, ops: bool) -> None:
+    """The step after that function passes its gradient on: it was said to begin there, too."""
+    def root(v: Any) -> Any:
+        return tf.sqrt(v)
+
+    w, b = tf.Variable([0.0, 4.0], name='w'), tf.Variable([0.0, 0.0], name='b')
+
+    @tf.function
+    def train() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.py_function(root, [tf.add(w * 0.0, b)], tf.float32, name='root') * 3.0
+        return tape.gradient(loss, [w, b])
+
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'tape.pfd', ops=ops):
+        train()
+    with pyfuncdbg.load(tmp_path / 'tape.pfd') as trace:
+        tape = tape_of(trace, next(run.id for run in trace.runs() if run.label.endswith(TRACED)))
+        shown = ' '.join(execute(f'tape --run {tape.run}', Context(trace)).text(200).split())
+    named = {node.name: node for node in tape.nodes}
+    assert np.array_equal(named['Add'].incoming[0].tensor.to_numpy(), [np.inf, np.inf])
+    assert shown.count('begins') == 1 and 'Inf begins in the backward step of root' in shown
+    assert ('are those of its last run' in shown) == ops
 
 
 def test_a_step_that_was_traced_has_symbolic_tensors_and_no_objects(tf: Any, tmp_path: Path) -> None:

@@ -129,10 +129,15 @@ def _births(tape: Tape) -> list[Text]:
             edges_by_step.setdefault(edge.source, []).append(edge)
     born = [(node, edges_by_step[node.number][0]) for node in tape.nodes
             if node.number in edges_by_step and not any(serious(gradient) for gradient in node.incoming)]
-    lines = [Text.assemble((f'{magnitude(edge.gradient)} begins in the backward step of ', 'bold red'), _step(node),
-                           f', in the gradient of {one_line(edge.gradient.name, 60)}', overflow='fold')
+    lines = [Text.assemble((f'{magnitude(edge.gradient)} begins in {_or_before(node)}the backward step of ', 'bold red'),
+                           _step(node), f', in the gradient of {one_line(edge.gradient.name, 60)}', overflow='fold')
              for node, edge in born[:NAMED]]
     return lines + ([Text(f'and in {count(len(born) - NAMED, "further step")}', 'red')] if len(born) > NAMED else [])
+
+
+def _or_before(node: TapeNode) -> str:
+    """'or before ' where a gradient that came in is not known."""
+    return 'or before ' if any(one.tensor.stats is None and not one.tensor.absent for one in node.incoming) else ''
 
 
 class _Tree:
