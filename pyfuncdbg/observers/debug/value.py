@@ -112,6 +112,17 @@ def describe_value(value: Any, host: Host | None = None, *, items: int = 20, cou
     return Value(kind, bounded(value, host))
 
 
+def describe_tensor(value: Any, host: Host, *, copied: bool = True) -> Value:
+    """A tensor of a run as data: a host may hold text without dimensions as Python does.
+
+    Args:
+        value: Of a run of `host`.
+        host: Reads tensors.
+        copied: As for `describe_value`.
+    """
+    return describe_value(np.array(value, object) if isinstance(value, bytes | str) else value, host, copied=copied)
+
+
 def _on_device(kind: str, summary: ValueSummary | LaterSummary) -> Value:
     """A tensor that is not copied, by the counts that its device makes."""
     stats = stats_of_later(summary) if isinstance(summary, LaterSummary) else None

@@ -16,7 +16,7 @@ from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
 from pyfuncdbg.observers.debug.inspecting.scope import RunTensors
 from pyfuncdbg.observers.debug.inspecting.tensor_values import live_nodes, live_tensors, view_of
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.value import describe_value
+from pyfuncdbg.observers.debug.value import describe_tensor, describe_value
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -79,7 +79,7 @@ def live_value(context: Context, spec: TensorReference) -> LiveValue | None:
         if name not in known or _is_recorded(context, spec, stop):
             return None
         raise
-    value_found = describe_value(value, stop.run.host)
+    value_found = describe_tensor(value, stop.run.host)
     if value_found.tensor is None or value_found.array is None:
         raise CommandError(f'{name} does not hold values but a {value_found.type}')
     return LiveValue(replace(value_found.tensor, name=name), f'run #{stop.run.id}, now', value_found.array)
@@ -110,7 +110,7 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
                 if not (recorded := _recorded_feeds(context, run.id)):
                     raise
                 return FeedList(run.id, run.label, recorded, True)
-        records = ((name, describe_value(value, run.host, copied=False).tensor) for name, value in fed_values.items())
+        records = ((name, describe_tensor(value, run.host, copied=False).tensor) for name, value in fed_values.items())
         rows = [replace(tensor, name=name) for name, tensor in records if tensor is not None]
         return FeedList(run.id, run.label, rows, True)
     runs = context.trace.calls(kind='run', run=args.run, newest_first=True, limit=1)

@@ -549,3 +549,20 @@ def test_nodes_of_one_name_in_several_graphs_are_told_apart(tmp_path):
                 assert others == {'halve', 'check', 'quick'} - {name}
         assert '2 further sites of that name: ' in text('ni halve', context, 200)
         assert text('li check', context).splitlines()[1].endswith('check  float32[2] = 0.5 0.5 const')
+
+
+def test_text_of_the_stopped_run_is_shown():
+    with tf.Graph().as_default() as graph:
+        one = tf.placeholder(tf.string, [], name='one')
+        two = tf.placeholder(tf.string, [2], name='two')
+        joined = tf.strings.join([one, two], name='joined')
+        last = tf.numpy_function(lambda text: text[-1], [joined], tf.string, name='last')
+    lines = ('to last', 'pt one:0', 'ni joined', 'pt joined', 'li last', 'pf', 'cont')
+    with tf.Session(graph=graph) as session, typing(*lines) as typist:
+        assert session.run(last, {one: b'a', two: [b'b', b'c']}) == b'ac'
+    shown = dict(zip((line for line in lines if line not in ('to last', 'cont')), (text for text in typist.texts if text),
+                     strict=True))
+    assert "()  b'a'" in shown['pt one:0'] and "b'ab'" in shown['pt joined']
+    assert "string[2] = b'ab' b'ac'" in shown['li last'] and "one:0  feed  string[] = b'a'" in shown['ni joined']
+    assert "two:0  feed  string[2] = b'b' b'c'" in shown['ni joined']
+    assert 'one' in shown['pf'] and 'two' in shown['pf']

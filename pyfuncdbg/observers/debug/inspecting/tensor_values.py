@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, RecordedNode, owner
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.value import describe_value
+from pyfuncdbg.observers.debug.value import describe_tensor
+from pyfuncdbg.observers.record.array_bytes import packed_text
 from pyfuncdbg.observers.record.dtypes import little_endian
 from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
@@ -89,7 +92,7 @@ def live_nodes(view: RunView) -> tuple[LiveNode, ...]:
 
 
 def _summary(value: Any, run: Any, name: str) -> TensorRecord | None:
-    tensor = describe_value(value, run.host, copied=False).tensor
+    tensor = describe_tensor(value, run.host, copied=False).tensor
     return tensor and replace(tensor, name=name)
 
 
@@ -176,10 +179,12 @@ class NodeValues:
             map(self._shows, self._graph.nodes.values()))
         if not is_here or not view.holds(name):
             return None
-        value = describe_value(view.value(name), stop.run.host)
-        if value.tensor is None or value.array is None or value.array.nbytes > _SMALL or value.array.dtype.hasobject:
-            return value.tensor and replace(value.tensor, name=name)
-        stored = little_endian(value.array).tobytes()
+        value = describe_tensor(view.value(name), stop.run.host)
+        if value.tensor is None or value.array is None:
+            return value.tensor
+        stored = _stored(value.array)
+        if stored is None:
+            return replace(value.tensor, name=name)
         return load_few(replace(value.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored))
 
     def _shows(self, node: RecordedNode) -> bool:
@@ -195,6 +200,17 @@ class NodeValues:
                 self._given = {tensor.name: tensor for tensor in self._trace.run(run, plan.process).feeds
                                if not tensor.absent}
         return self._given
+
+
+def _stored(array: np.ndarray) -> bytes | None:
+    """A small array as a trace stores it; None of one that is large or holds other objects than text."""
+    if array.nbytes > _SMALL:
+        return None
+    if not array.dtype.hasobject:
+        return little_endian(array).tobytes()
+    elements = array.ravel().tolist()
+    return packed_text(elements) if elements and all(isinstance(each, bytes | str) for each in elements) and sum(
+        map(len, elements)) <= _SMALL else None
 
 
 def call_at(trace: Trace, stop: Stop | None) -> CallRecord | None:
