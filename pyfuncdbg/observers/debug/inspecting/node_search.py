@@ -13,12 +13,12 @@ from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
     RecordedGraph,
     RecordedNode,
     full_name,
-    graph_number,
     graph_of_sites,
     graphs_of,
     owner,
     plan_of,
     plan_of_run,
+    site_graph,
     sites_by_key,
 )
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
@@ -112,7 +112,7 @@ class _Graphs:
         by_graph: dict[tuple[int, int], list[SiteRecord]] = {}
         for key, site in self._sites.items():
             if site.kind in ('python', 'op') and key not in announced and _twin(site) not in twins_of_nodes:
-                by_graph.setdefault((site.process, graph_number(site)), []).append(site)
+                by_graph.setdefault((site.process, site_graph(site)), []).append(site)
         self._of_no_run = []
         for sites in reversed(by_graph.values()):
             while sites:
@@ -124,7 +124,7 @@ class _Graphs:
 
 def _twin(site: SiteRecord) -> tuple[object, ...]:
     """Equal for a node and its Python call; nodes of a function may have names of nodes around it, and other inputs."""
-    return site.process, site.name, site.inputs, graph_number(site)
+    return site.process, site.name, site.inputs, site_graph(site)
 
 
 def _of_node(graph: RecordedGraph, name: str) -> list[str]:

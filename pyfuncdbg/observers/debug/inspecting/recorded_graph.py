@@ -193,15 +193,15 @@ def graphs_of(trace: Trace, plan: PlanRecord, run: int | None = None, *,
     by_graph: dict[int, list[SiteRecord]] = {}
     graphs_by_name: dict[str, set[int]] = {}
     for site in found:
-        by_graph.setdefault(graph_number(site), []).append(site)
-        graphs_by_name.setdefault(full_name(site), set()).add(graph_number(site))
+        by_graph.setdefault(site_graph(site), []).append(site)
+        graphs_by_name.setdefault(full_name(site), set()).add(site_graph(site))
     separate = any(len(numbers) > 1 for numbers in graphs_by_name.values())
     return [RecordedGraph(plan, run, nodes := _nodes(group, twins), _constants(nodes), _users(nodes))
             for group in (by_graph.values() if separate else [found])]
 
 
-def graph_number(site: SiteRecord) -> int:
-    """0 of eager calls, and of hosts that have no graphs."""
+def site_graph(site: SiteRecord) -> int:
+    """The number of the graph of a site; 0 of eager calls, and of hosts that have no graphs."""
     number = site.attrs.get(GRAPH)
     return number if type(number) is int else 0
 
