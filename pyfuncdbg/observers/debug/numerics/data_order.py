@@ -9,10 +9,21 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import site_graph
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
-_Name = tuple[int, int, str]
-"""Process, run and name of a tensor."""
+TensorKey = tuple[int, int, int, str]
+"""Process, run, number of the graph, and name of a tensor: names are unique within one graph."""
+
+
+def tensor_key(call: CallRecord, name: str) -> TensorKey:
+    """The key of an input or output of a call.
+
+    Args:
+        call: The call.
+        name: Of the tensor.
+    """
+    return call.process, call.run, site_graph(call.site), name
 
 
 def in_data_order(calls: Sequence[CallRecord]) -> list[CallRecord]:
@@ -20,7 +31,7 @@ def in_data_order(calls: Sequence[CallRecord]) -> list[CallRecord]:
 
     In a loop the same tensors come again and again: what was made before, or also before, needs no later one.
     """
-    makers: dict[_Name, list[int]] = defaultdict(list)
+    makers: dict[TensorKey, list[int]] = defaultdict(list)
     for place, call in enumerate(calls):
         for name in _bad(call, call.outputs):
             makers[name].append(place)
@@ -41,7 +52,7 @@ def in_data_order(calls: Sequence[CallRecord]) -> list[CallRecord]:
     return ordered
 
 
-def _needed_calls(calls: Sequence[CallRecord], makers: dict[_Name, list[int]], place: int) -> Iterator[int]:
+def _needed_calls(calls: Sequence[CallRecord], makers: dict[TensorKey, list[int]], place: int) -> Iterator[int]:
     """The calls that made what one took: the last that came before it, or else the first that came after it."""
     for name in _input_names(calls[place]):
         places = makers.get(name, [])
@@ -50,11 +61,11 @@ def _needed_calls(calls: Sequence[CallRecord], makers: dict[_Name, list[int]], p
             yield places[at - 1 if at else 0]
 
 
-def _input_names(call: CallRecord) -> list[_Name]:
+def _input_names(call: CallRecord) -> list[TensorKey]:
     """A gradient step's inputs have names of the forward pass, or none; a step comes after what it was given."""
     return _bad(call, call.inputs) if call.site.kind in ('python', 'op') else []
 
 
-def _bad(call: CallRecord, tensors: Sequence[TensorRecord]) -> list[_Name]:
-    return [(call.process, call.run, tensor.name) for tensor in tensors
+def _bad(call: CallRecord, tensors: Sequence[TensorRecord]) -> list[TensorKey]:
+    return [tensor_key(call, tensor.name) for tensor in tensors
             if tensor.name and tensor.stats is not None and tensor.stats.bad]

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import site_graph
+from pyfuncdbg.observers.debug.numerics.data_order import TensorKey, tensor_key
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
@@ -142,7 +144,7 @@ def _is_backward(trace: Trace, call: CallRecord, steps: frozenset[str]) -> bool:
 
 def _fetches(trace: Trace, health: Health) -> dict[str, list[ReachedFetch]]:
     """The non-finite fetches by the number of the call where their values began."""
-    makers: dict[tuple[int, int, str], NanVerdict] = {}
+    makers: dict[TensorKey, NanVerdict] = {}
     latest: dict[tuple[int, int], NanVerdict] = {}
     for finding in health.findings:
         key = finding.call.process, finding.call.run
@@ -150,7 +152,8 @@ def _fetches(trace: Trace, health: Health) -> dict[str, list[ReachedFetch]]:
             latest[key] = finding
         for tensor in finding.call.outputs:
             if tensor.name and tensor.stats is not None and tensor.stats.bad:
-                makers[(*key, tensor.name)] = finding
+                makers[tensor_key(finding.call, tensor.name)] = finding
+    graphs = {(site.process, site.id): site_graph(site) for site in trace.sites()}
     fetches: dict[str, list[ReachedFetch]] = {}
     for run in trace.calls(kind='run', bad=True, limit=RUNS):
         if run.site.traits.backward_pass:
@@ -159,11 +162,12 @@ def _fetches(trace: Trace, health: Health) -> dict[str, list[ReachedFetch]]:
         for tensor in run.outputs:
             if tensor.stats is None or not tensor.stats.bad or tensor.name in fed:
                 continue
-            maker = makers.get((run.process, run.run, tensor.name))
+            graph = _graph_of_run(trace, run, graphs)
+            maker = _maker(makers, run, graph, tensor.name)
             source = maker or latest.get((run.process, run.run)) or _origin_before(health, run)
             if source is not None:
                 origin = source.origin or source.call.number
-                path, gap = _path(origin, run, tensor.name, makers, health.by_call())
+                path, gap = _path(origin, run, graph, tensor.name, makers, health.by_call())
                 fetches.setdefault(origin, []).append(ReachedFetch(run.run, run.process, run.site.name, tensor, path, gap,
                                                                    maker is not None and source.certain))
     return fetches
@@ -176,13 +180,24 @@ def _origin_before(health: Health, run: CallRecord) -> NanVerdict | None:
                  if finding.call.process == run.process and finding.call.started <= ended), None)
 
 
-def _path(origin: str, run: CallRecord, fetch: str, makers: Mapping[tuple[int, int, str], NanVerdict],
+def _graph_of_run(trace: Trace, run: CallRecord, graphs: Mapping[tuple[int, int], int]) -> int:
+    """The number of the graph whose nodes a run announced; 0 of one that announced none."""
+    announced = trace.run(run.run, run.process).sites
+    return next((number for site in announced if (number := graphs.get((run.process, site), 0))), 0)
+
+
+def _maker(makers: Mapping[TensorKey, NanVerdict], run: CallRecord, graph: int, name: str) -> NanVerdict | None:
+    """The call that made a tensor of a graph; steps of gradients are of no graph, and their tensors have names of it."""
+    return makers.get((run.process, run.run, graph, name)) or makers.get((run.process, run.run, 0, name))
+
+
+def _path(origin: str, run: CallRecord, graph: int, fetch: str, makers: Mapping[TensorKey, NanVerdict],
           findings: Mapping[str, NanVerdict]) -> tuple[tuple[CallRecord, ...], bool]:
     """The calls from the origin to the fetch, and whether some between were not recorded."""
     way: list[CallRecord] = []
     seen: set[str] = set()
     name = fetch
-    while (maker := makers.get((run.process, run.run, name))) is not None and maker.call.number not in seen:
+    while (maker := _maker(makers, run, graph, name)) is not None and maker.call.number not in seen:
         seen.add(maker.call.number)
         way.append(maker.call)
         if maker.call.number == origin:

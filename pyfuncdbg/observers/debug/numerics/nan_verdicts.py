@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls, report_part
-from pyfuncdbg.observers.debug.numerics.data_order import in_data_order
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import site_graph
+from pyfuncdbg.observers.debug.numerics.data_order import in_data_order, tensor_key
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord, TensorRecord
 
 if TYPE_CHECKING:                               # a program that is only stopped loads no index
@@ -161,8 +162,10 @@ class _Tracker:
     trace: Trace
     fed_runs: dict[str, int]
     """By number of a run: the slot of a feed that no recorded call took."""
-    _made: dict[tuple[int, int, str], str] = field(default_factory=dict)
-    """By process, run and tensor name: the call in which the value began."""
+    _made: dict[tuple[object, ...], str] = field(default_factory=dict)
+    """By key of a tensor: the call in which the value began."""
+    _kinds: dict[tuple[int, int], str] = field(default_factory=dict)
+    """By process and run: its kind."""
     _last: dict[tuple[int, int], str] = field(default_factory=dict)
     """By process and run: where the latest value of the run began."""
     _alike: dict[tuple[object, ...], list[str]] = field(default_factory=dict)
@@ -248,8 +251,7 @@ class _Tracker:
 
     def _source(self, call: CallRecord, tensor: TensorRecord) -> tuple[str | None, bool]:
         """The call in which an input's value began, None if no earlier one explains it; and whether its way was recorded."""
-        run = (call.process, call.run)
-        known = self._made.get((*run, tensor.name)) if tensor.name else None
+        known = self._known(call, tensor) if tensor.name else None
         if known is not None:
             return known, True
         if tensor.name in self._feeds(call):
@@ -259,6 +261,28 @@ class _Tracker:
                 return None, True
             return alike[-1], False             # an argument of a function: an earlier call made it
         return self._likely_origin(call, tensor), False
+
+    def _known(self, call: CallRecord, tensor: TensorRecord) -> str | None:
+        """Where a value began that a recorded call gave by its name; a gradient step's site is of no graph."""
+        key = self._key(call, tensor)
+        if key in self._made or not site_graph(call.site):
+            return self._made.get(key)
+        return self._made.get((call.process, call.run, 0, tensor.name))
+
+    def _key(self, call: CallRecord, tensor: TensorRecord) -> tuple[object, ...]:
+        """Equal for what one call gave and another took, if the names say so.
+
+        The calls of functions and datasets whose run is not told are one run: there a name is that of a tensor only within
+        one execution of one graph, in which each node is called once.
+        """
+        key = tensor_key(call, tensor.name)
+        run = call.process, call.run
+        if run not in self._kinds:
+            record = self._run(call)
+            self._kinds[run] = record.kind if record is not None else 'eager'
+        if self._kinds[run] != 'eager' or not site_graph(call.site):
+            return key
+        return *key, call.ordinal, call.site.attrs.get('graph', call.site.attrs.get('function')), *_content(tensor)
 
     def _likely_origin(self, call: CallRecord, tensor: TensorRecord) -> str | None:
         """The origin of a value whose way was not recorded: that of a tensor that held the same, in its run or any, else the
@@ -285,11 +309,11 @@ class _Tracker:
         self._origins.setdefault((*run, origin))
         for tensor in call.inputs if origin == call.number else ():     # what came in from outside: it has no maker
             if tensor.name and tensor.stats is not None and tensor.stats.bad:
-                self._made.setdefault((*run, tensor.name), origin)
+                self._made.setdefault(self._key(call, tensor), origin)
         for tensor in call.outputs:
             if tensor.stats is not None and tensor.stats.bad:
                 if tensor.name:                 # of a node in a loop the latest
-                    self._made[*run, tensor.name] = origin
+                    self._made[self._key(call, tensor)] = origin
                 for place in (call.run, None):
                     origins = self._alike.setdefault((call.process, place, *_content(tensor)), [])
                     if origin in origins:
