@@ -12,6 +12,7 @@ from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.hooks.differentiable import EAGER_BY
 from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process, rerun_command
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeOutcome
+from pyfuncdbg.observers.debug.gradients.forward_names import forward_name
 from pyfuncdbg.observers.debug.gradients.function_check import check_functions
 from pyfuncdbg.observers.debug.gradients.gradient_check import (
     CheckedEdge,
@@ -21,7 +22,7 @@ from pyfuncdbg.observers.debug.gradients.gradient_check import (
     forward_call,
 )
 from pyfuncdbg.observers.debug.gradients.rule_check import RuleCalls, check_rule, site_without_values, traced_rules
-from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, forward_name, is_source
+from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
 from pyfuncdbg.observers.debug.replay.named_code import describe_runs
 from pyfuncdbg.observers.debug.replay.replay import repeat_recorded_call
 from pyfuncdbg.observers.record.recorder import recorders

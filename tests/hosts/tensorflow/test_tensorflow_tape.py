@@ -365,6 +365,45 @@ def test_an_infinity_in_a_traced_pass_begins_where_a_python_function_gave_it(tf:
     assert ('are those of its last run' in shown) == ops
 
 
+@pytest.mark.parametrize('ops', [True, False])
+def test_traced_passes_of_two_functions_whose_nodes_have_the_same_names(tf: Any, tmp_path: Path, ops: bool) -> None:
+    """The tape of the first had the values, the infinity and the function of the second."""
+    a, b = tf.Variable([1.0], name='a'), tf.Variable([2.0], name='b')
+
+    def tenfold(v: Any) -> Any:
+        return v * 10.0
+
+    def log(v: Any) -> Any:
+        return tf.math.log(v - 2.0)
+
+    @tf.function
+    def first() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.py_function(tenfold, [a * 1.0], tf.float32) * 1.0
+        return tape.gradient(loss, a)
+
+    @tf.function
+    def second() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.py_function(log, [b * 1.0], tf.float32) * 1.0
+        return tape.gradient(loss, b)
+
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'tape.pfd', ops=ops):
+        assert float(first()[0]) == 10 and np.isinf(float(second()[0]))
+    with pyfuncdbg.load(tmp_path / 'tape.pfd') as trace:
+        traced = [tape_of(trace, run.id) for run in trace.runs() if run.label.endswith(TRACED)]
+        found = [(node.function.rpartition('.')[2], node.incoming[0].magnitude) for tape in traced for node in tape.nodes
+                 if node.op_type == 'EagerPyFunc']
+        assert found == [('tenfold', 1), ('log', 1)]
+        (mul, other) = [node for tape in traced for node in tape.nodes if node.name == 'mul']
+        assert mul.incoming[0].magnitude == 10 and 'Inf' in other.incoming[0].remarks
+        leaves = [source.gradient.magnitude for tape in traced for source in tape.sources if source.gradient is not None]
+        assert leaves[0] == (10 if ops else None)
+        steps = {call.site.stack[-1].line for call in trace.calls(kind='gradient', limit=None)
+                 if call.site.op_type == 'EagerPyFunc' and call.forward}
+        assert steps == {function.python_function.__code__.co_firstlineno + 3 for function in (first, second)}
+
+
 def test_a_step_that_was_traced_has_symbolic_tensors_and_no_objects(tf: Any, tmp_path: Path) -> None:
     w = tf.Variable(3.0, name='w')
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.generator_end import SOURCE
-from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, RETURNED
+from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, GRAPH, RETURNED
 from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.patched_code import code_number
@@ -44,15 +44,17 @@ class LastCall:
 
     Attributes:
         call: Its id; 0 before there is one, and where no hook was interested in it.
-        site, name: Id and name of its site: the site itself would keep the function alive.
+        site, name, stack, graph: Id, name, stack and number of the graph of its site, which would keep the function alive.
     """
 
-    __slots__ = ('call', 'name', 'site')
+    __slots__ = ('call', 'graph', 'name', 'site', 'stack')
 
     def __init__(self, site: CallSite) -> None:
         self.call = 0
         self.site = site.id
         self.name = site.name
+        self.stack = site.stack
+        self.graph = site.attrs.get(GRAPH)
 
 
 class FunctionEntry:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import current_call, invoke
+from pyfuncdbg.hooks.graph_context import GRAPH, graph_number
 from pyfuncdbg.hooks.traits import backward_step_traits
 from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.interception.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of, outermost
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, attr_text
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
@@ -77,7 +78,9 @@ class BackwardSteps:
             site = self._simple_sites.get(key) or self._eager_site(key, rule, op, name, slots, backward_pass.log)
         else:                                   # nodes made inside of a hook would have it in their stacks
             raw = compute(*gradients)
-            site = self._site(rule, op, name, slots, backward_pass.log, node_names(gradients), node_names(result_list(raw)))
+            outputs_raw = result_list(raw)
+            site = self._site(rule, op, name, slots, backward_pass.log, node_names(gradients), node_names(outputs_raw),
+                              _graph_of([*gradients, *outputs_raw]))
 
             def compute(*_: Any) -> Any:
                 return raw
@@ -97,25 +100,31 @@ class BackwardSteps:
         return site
 
     def _site(self, rule: GradientRequest, op: LoggedOp | None, name: str, slots: tuple[int, ...], log: ForwardLog | None,
-              gradient_names: tuple[str, ...] = (), output_names: tuple[str, ...] = ()) -> CallSite:
+              gradient_names: tuple[str, ...] = (), output_names: tuple[str, ...] = (), graph: int = 0) -> CallSite:
         where = op.where if op is not None else None
         kind = rule.type
         if kind.startswith('__') and (traced := _TRACED.match(kind)) is not None:
             kind, name = 'PartitionedCall', traced[1]
         name = name or (op.name if op is not None else '') or (f'{rule.scope}/{kind}' if rule.scope else kind)
         names = input_names(op, log) if op is not None and op.name else ()
-        key = kind, name, where, slots, names, gradient_names, output_names
+        key = kind, name, where, slots, names, gradient_names, output_names, graph
         site = self._sites.get(key)
         if site is None:
             if len(self._sites) > _MOST:
                 self._sites.clear()
-            site = self._sites[key] = step_site(
-                self._host, name, kind, where, slots, _attrs(names, bool(gradient_names)), gradient_names, output_names)
+            attrs = _attrs(names, bool(gradient_names), graph)
+            site = self._sites[key] = step_site(self._host, name, kind, where, slots, attrs, gradient_names, output_names)
         return site
 
 
-def _attrs(names: Sequence[str], traced: bool) -> dict[str, Any]:
-    return ({'inputs': names} if names else {}) | ({'traced': True} if traced else {})
+def _attrs(names: Sequence[str], traced: bool, graph: int) -> dict[str, Any]:
+    return ({'inputs': names} if names else {}) | ({'traced': True} if traced else {}) | ({GRAPH: graph} if graph else {})
+
+
+def _graph_of(gradients: Sequence[Any]) -> int:
+    """The number of the graph that a step's nodes were made in; 0 if it made none."""
+    tensors = [getattr(gradient, 'values', gradient) for gradient in gradients]
+    return next((graph_number(outermost(tensor.graph)) for tensor in tensors if hasattr(tensor, 'op')), 0)
 
 
 def step_site(host: TensorFlowHost, name: str, kind: str, line: Frame | None, slots: Sequence[int],

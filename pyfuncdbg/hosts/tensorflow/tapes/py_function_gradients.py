@@ -10,6 +10,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, current, next_id
 from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hooks.graph_context import GRAPH
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hooks.transparent_frames import transparent
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
@@ -85,8 +86,9 @@ class PyFunctionGradients:
         if site is None:
             if len(self._sites) > _MOST:
                 self._sites.clear()
+            attrs = {'forward': name} | ({GRAPH: last_call.graph} if last_call.graph else {})
             site = self._sites[last_call.site] = CallSite(f'{name}_grad', EAGER, 'gradient', self._host,
-                                                          attrs={'forward': name}, traits=op_traits(EAGER))
+                                                          stack=last_call.stack, attrs=attrs, traits=op_traits(EAGER))
         passes = tuple(self.passes)
         return invoke(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), forward)
 

@@ -22,7 +22,8 @@ from pyfuncdbg.observers.debug.gradients.call_again import (
 )
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, WeightedOutputs
-from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
+from pyfuncdbg.observers.debug.gradients.forward_names import forward_name
+from pyfuncdbg.observers.debug.gradients.tape import is_source
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 

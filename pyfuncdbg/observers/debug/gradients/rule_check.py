@@ -19,9 +19,9 @@ from pyfuncdbg.hooks.notebook_cell import short_place
 from pyfuncdbg.hooks.value_placeholders import NOT_KNOWN
 from pyfuncdbg.observers.debug.gradients.call_again import unrecorded
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeOutcome
+from pyfuncdbg.observers.debug.gradients.forward_names import forward_name
 from pyfuncdbg.observers.debug.gradients.function_check import differentiable_outcomes
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
-from pyfuncdbg.observers.debug.gradients.tape import forward_name
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.trace import Trace

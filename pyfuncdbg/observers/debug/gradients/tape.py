@@ -12,9 +12,16 @@ from typing import Literal
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.notebook_cell import short_place
 from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls
-from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, enclosing_calls, fill_values, has_values
+from pyfuncdbg.observers.debug.gradients.forward_names import ForwardNames, forward_name, input_names
+from pyfuncdbg.observers.debug.gradients.traced_tape import (
+    TRACED,
+    enclosing_calls,
+    fill_values,
+    has_values,
+    traced_graph,
+)
 from pyfuncdbg.observers.record.display import mimebundle
-from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, Stats, TensorRecord
+from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
@@ -196,10 +203,11 @@ def tape_of(trace: Trace, run: int | None = None, tell: Tell | None = None) -> T
         key for key in counts if key[1] == run)
     own_steps = [step for step in steps if (step.process, step.run) == run_key]
     sources = [step for step in all_steps if is_source(step) and (step.process, step.run) == run_key]
-    names = _Names(trace)
+    names = ForwardNames(trace)
     label = trace.run(run_key[1], run_key[0]).label
     if label.endswith(TRACED):
-        own_steps, sources = fill_values(trace, own_steps, steps), fill_values(trace, sources, ())
+        graph = traced_graph(own_steps)
+        own_steps, sources = fill_values(trace, own_steps, steps, graph), fill_values(trace, sources, (), graph)
     within = {} if label.endswith(TRACED) else enclosing_calls(own_steps)
     nodes = tuple(_node(step, names, {} if run_key in inner else inside, within.get(step.number, '')) for step in own_steps)
     others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != run_key)
@@ -257,49 +265,6 @@ def _remarks(stats: Stats | None, magnitude: float | None) -> list[Remark]:
     return remarks
 
 
-class _Names:
-    """Names of a forward node's inputs: known where it is a node of a graph."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._inputs: dict[str, Sequence[str]] = {}
-        self._functions: dict[str, str] = {}
-        for site in trace.sites():
-            if site.kind == 'gradient' and 'forward' in site.attrs:
-                self._inputs.setdefault(str(site.attrs['forward']), _input_names(site))
-            elif site.kind in ('op', 'python'):
-                if any(site.inputs):
-                    self._inputs[site.name] = site.inputs
-                if site.function:
-                    self._functions[site.name] = site.function
-
-    def function(self, name: str, forward: str) -> str:
-        """The user's function of a node, by its call if that is known: eager calls of many functions have one name."""
-        if name not in self._functions:
-            return ''
-        try:
-            site = self._trace.call(forward).site if forward else None
-        except CommandError:                    # dropped
-            site = None
-        return self._functions[name] if site is None or site.name != name else site.function
-
-    def input(self, name: str, slot: int) -> str:
-        """'mm:0', '' if unknown."""
-        inputs = self._inputs.get(name, ())
-        return inputs[slot] if slot < len(inputs) else ''
-
-
-def forward_name(step: CallRecord) -> str:
-    """The node that a gradient call differentiates."""
-    return str(step.site.attrs.get('forward', step.site.name.removesuffix('_grad')))
-
-
-def _input_names(site: SiteRecord) -> tuple[str, ...]:
-    """Names of the forward node's inputs, as a gradient site tells them; a trace may be hostile."""
-    names = site.attrs.get('inputs')
-    return tuple([name if isinstance(name, str) else '' for name in names]) if isinstance(names, list | tuple) else ()
-
-
 def is_source(step: CallRecord) -> bool:
     """Whether a gradient call only reports the gradient of a source: it differentiates nothing."""
     return bool(step.site.attrs.get('source'))
@@ -312,18 +277,18 @@ def _source(step: CallRecord) -> TapeSource:
                       bool(attrs.get('rows')))
 
 
-def _node(step: CallRecord, names: _Names, inside: Mapping[str, int], within: str) -> TapeNode:
+def _node(step: CallRecord, names: ForwardNames, inside: Mapping[str, int], within: str) -> TapeNode:
     """`inside` has the steps inside of functions, by the number of the function's call."""
     name = forward_name(step)
     steps = inside.get(step.forward, 0) if step.forward and step.site.traits.wraps_python else 0
     incoming = tuple(gradient_of(f'{name}:{i}', tensor) for i, tensor in enumerate(step.inputs) if not tensor.absent)
     frame = step.site.stack[-1] if step.site.stack else None
     place = short_place(frame.filename, frame.line) if frame is not None else ''
-    return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name, step.forward),
+    return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(step),
                     incoming, steps, place, within)
 
 
-def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRecord]) -> list[TapeEdge]:
+def _edges(steps: Sequence[CallRecord], names: ForwardNames, sources: Sequence[CallRecord]) -> list[TapeEdge]:
     """The edges from outputs of steps to their consumers; an output that no step takes leaves the tape. If sources are
     known, only at these."""
     targets: dict[str, list[CallRecord]] = {}
@@ -350,7 +315,7 @@ def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRec
     return edges
 
 
-def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord | None, names: _Names) -> TapeEdge:
+def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord | None, names: ForwardNames) -> TapeEdge:
     if target is not None and is_source(target):
         return TapeEdge(step.number, '', slot, gradient_of(forward_name(target), tensor))
     if target is not None and tensor.stats is None and len(target.inputs) == 1 and has_values(target.inputs):
@@ -359,22 +324,21 @@ def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord 
                     gradient_of(_name(step, slot, names), tensor))
 
 
-def _name(step: CallRecord, slot: int, names: _Names) -> str:
-    name, own = forward_name(step), _input_names(step.site)      # of eager reads of variables all have one name
-    return (own[slot] if slot < len(own) else '') or names.input(name, slot) or f'input {slot} of {name}'
+def _name(step: CallRecord, slot: int, names: ForwardNames) -> str:
+    name, own = forward_name(step), input_names(step.site)      # of eager reads of variables all have one name
+    return (own[slot] if slot < len(own) else '') or names.input(step, slot) or f'input {slot} of {name}'
 
 
 def _slots(step: CallRecord, target: CallRecord, outputs: Mapping[int, TensorRecord], consumers: Mapping[int, CallRecord],
-           names: _Names) -> list[int]:
+           names: ForwardNames) -> list[int]:
     """The outputs of a step that go into another: as the host says, by name in a graph, else by value, else by shape if that
     is clear."""
     told = target.site.attrs.get('slots')
     if isinstance(told, list) and len(told) == len(target.sources):
         return [slot for source, slot in zip(target.sources, told, strict=True)
                 if source == step.number and type(slot) is int and slot in outputs]
-    name = forward_name(step)
     free = [slot for slot in outputs if slot not in consumers]
-    named = [slot for slot in free if names.input(name, slot).rpartition(':')[0] == forward_name(target)]
+    named = [slot for slot in free if names.input(step, slot).rpartition(':')[0] == forward_name(target)]
     if named:
         return named
     incoming = [tensor for tensor in target.inputs if not tensor.absent]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import site_graph
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -15,16 +16,18 @@ TRACED = ' is traced'
 """Suffix of the label of such a run."""
 
 
-def fill_values(trace: Trace, own_steps: Sequence[CallRecord], steps: Sequence[CallRecord]) -> list[CallRecord]:
+def fill_values(trace: Trace, own_steps: Sequence[CallRecord], steps: Sequence[CallRecord], graph: int) -> list[CallRecord]:
     """The steps of a traced pass with the values of their nodes when the graph ran last.
 
     Args:
         trace: Where they were recorded.
         own_steps: The steps.
         steps: All of the trace.
+        graph: The number of the graph that they were traced into; 0 if unknown.
     """
-    latest = {_forward(step): step for step in steps if step.site.traits.wraps_python and has_values(step.inputs)}
-    nodes = _nodes(trace, {tensor.name for step in own_steps for tensor in (*step.inputs, *step.outputs) if tensor.name})
+    latest = _latest_executions(steps, {_forward(step) for step in own_steps if step.site.traits.wraps_python}, graph)
+    names = {tensor.name for step in own_steps for tensor in (*step.inputs, *step.outputs) if tensor.name}
+    nodes = _nodes(trace, names, graph)
     executed = {step.number: last for step in own_steps
                 if step.site.traits.wraps_python and (last := latest.get(_forward(step))) is not None}
     for step in own_steps:                      # what a Python function gave is no output of an op
@@ -39,6 +42,17 @@ def fill_values(trace: Trace, own_steps: Sequence[CallRecord], steps: Sequence[C
         else:
             filled.append(replace(step, inputs=last.inputs, outputs=last.outputs, forward=last.forward))
     return filled
+
+
+def traced_graph(steps: Sequence[CallRecord]) -> int:
+    """The number of the graph that a pass was traced into; 0 if no step tells it."""
+    return next((number for step in steps if (number := site_graph(step.site))), 0)
+
+
+def _latest_executions(steps: Sequence[CallRecord], names: set[str], graph: int) -> dict[str, CallRecord]:
+    """By name of the node: the last backward step of each of these functions that had values."""
+    return {_forward(step): step for step in steps if step.site.traits.wraps_python and _forward(step) in names
+            and graph in (0, site_graph(step.site)) and has_values(step.inputs)}
 
 
 def enclosing_calls(steps: Sequence[CallRecord]) -> dict[str, str]:
@@ -77,13 +91,12 @@ def has_values(tensors: Sequence[TensorRecord]) -> bool:
     return any(tensor.stats is not None for tensor in tensors)
 
 
-def _nodes(trace: Trace, names: set[str]) -> dict[str, TensorRecord]:
-    """The last outputs of nodes, by the name of the tensor."""
+def _nodes(trace: Trace, names: set[str], graph: int) -> dict[str, TensorRecord]:
+    """The last outputs of nodes of a graph, by the name of the tensor."""
     tensors: dict[str, TensorRecord] = {}
     for site in trace.sites():
-        if site.kind == 'op' and not names.isdisjoint(site.outputs):
-            name = site.name.replace('[', '[[]')
-            for call in trace.calls(kind='op', site=name, newest_first=True, limit=1):
+        if site.kind == 'op' and not names.isdisjoint(site.outputs) and graph in (0, site_graph(site)):
+            for call in trace.newest_calls(site):
                 tensors.update((tensor.name, tensor) for tensor in call.outputs if tensor.name)
     return tensors
 
