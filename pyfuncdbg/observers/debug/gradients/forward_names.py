@@ -29,7 +29,7 @@ def input_names(site: SiteRecord) -> tuple[str, ...]:
 
 
 class ForwardNames:
-    """Look-up of a forward node's function and the names of its inputs, by the name of the node and its graph.
+    """Look-up of forward nodes' functions and input names.
 
     Args:
         trace: Has the steps.
