@@ -7,12 +7,17 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pytest
 from listening import CONNECT, ROOT, TRAIN, Program, environment, wait_until
 from ui.prompt.pseudo_terminal import Terminal
+
+from pyfuncdbg.ui.prompt.connecting.connect import RemotePrompt
+from pyfuncdbg.ui.prompt.pending_commands import PendingCommand
 
 PROMPT = r'\(pfd\)'
 
@@ -300,3 +305,30 @@ def test_who_connects_while_the_terminal_holds_a_stop_sees_it_and_may_let_it_go_
         assert '(3,)' in done.stdout
         user.until('total 6')
         assert user.end() == 0
+
+
+class StoppedBeforeItsAnswer:
+    """Connection to a program whose stop is heard of before the answer to `interrupt`; keeps the lines that it gets."""
+
+    def __init__(self) -> None:
+        self.hello = {'waiting': False, 'client': 2, 'stop': None}
+        self.lines: list[str] = []
+        self.prompt: Any = None
+
+    def begin(self, *, line: str, **_: Any) -> Future[dict[str, Any]]:
+        self.lines.append(line)
+        if line == 'interrupt':
+            self.prompt._shown_stop({'number': 1})
+        answered: Future[dict[str, Any]] = Future()
+        answered.set_result({'command': line, 'data': None, 'error': None, 'stop': {'number': 1}, 'printed': '', 'later': [],
+                             'left': None, 'text': ''})
+        return answered
+
+
+def test_cont_behind_interrupt_lets_the_program_go_on_however_soon_it_stops() -> None:
+    """The stop was taken for one that `cont` waits for: `cont` was not sent, and what follows it met the stop before."""
+    connection = StoppedBeforeItsAnswer()
+    connection.prompt = prompt = RemotePrompt(connection, as_json=True)  # type: ignore[arg-type]
+    for line in ('interrupt', 'graph', 'cont'):
+        prompt._carry_out(PendingCommand(line, 'commands.txt:1'))
+    assert connection.lines == ['interrupt', 'graph', 'cont']

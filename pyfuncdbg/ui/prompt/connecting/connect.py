@@ -257,8 +257,8 @@ class RemotePrompt:
                 if self._stop == answer['left']:
                     self._stop = None
             self._await_stop()
-        elif answer['command'] == 'interrupt' and self._stop is None and self._scripted(typed):
-            self._await_stop()
+        elif answer['command'] == 'interrupt' and self._scripted(typed):
+            self._await_stop()                  # it may have come before the answer: then it is met, too
         elif self._waiting and name == 'cont':
             self._waiting = False
             self._await_stop()
