@@ -78,9 +78,9 @@ class BackwardSteps:
             site = self._simple_sites.get(key) or self._eager_site(key, rule, op, name, slots, backward_pass.log)
         else:                                   # nodes made inside of a hook would have it in their stacks
             raw = compute(*gradients)
-            outputs_raw = result_list(raw)
-            site = self._site(rule, op, name, slots, backward_pass.log, node_names(gradients), node_names(outputs_raw),
-                              _graph_of([*gradients, *outputs_raw]))
+            given = result_list(raw)
+            site = self._site(rule, op, name, slots, backward_pass.log, node_names(gradients), node_names(given),
+                              _graph_of([*gradients, *given]))
 
             def compute(*_: Any) -> Any:
                 return raw

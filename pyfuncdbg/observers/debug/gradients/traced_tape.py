@@ -28,15 +28,15 @@ def fill_values(trace: Trace, own_steps: Sequence[CallRecord], steps: Sequence[C
     latest = _latest_executions(steps, {_forward(step) for step in own_steps if step.site.traits.wraps_python}, graph)
     names = {tensor.name for step in own_steps for tensor in (*step.inputs, *step.outputs) if tensor.name}
     nodes = _nodes(trace, names, graph)
-    executed = {step.number: last for step in own_steps
-                if step.site.traits.wraps_python and (last := latest.get(_forward(step))) is not None}
+    executions = {step.number: last for step in own_steps
+                  if step.site.traits.wraps_python and (last := latest.get(_forward(step))) is not None}
     for step in own_steps:                      # what a Python function gave is no output of an op
-        if last := executed.get(step.number):
+        if last := executions.get(step.number):
             nodes.update((tensor.name, value) for tensor, value in zip(step.outputs, last.outputs, strict=False)
                          if tensor.name and value.stats is not None)
     filled = []
     for step in own_steps:
-        last = executed.get(step.number)
+        last = executions.get(step.number)
         if last is None:
             filled.append(replace(step, inputs=_fill(step.inputs, nodes), outputs=_fill(step.outputs, nodes)))
         else:
